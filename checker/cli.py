@@ -83,7 +83,7 @@ def options_of(words: Sequence[str]) -> Options:
 def _run(options: Options, signals: list[int], began: float) -> int:
     reports: ModuleType | None = None
     if options.own.get("report") is not None:
-        reports = importlib.import_module("isrcheck.checker.reports.reporting")
+        reports = importlib.import_module("isrcheck.checker.reports.folder")
         if failure := reports.begin(options):
             complain("check", failure)
             reports = None

@@ -1,8 +1,4 @@
-"""The answer for one case: what was found, which changes help, and the first line that says it.
-
-In:  a `Cluster`, and the findings of its questions.
-Out: the `Case` of the cluster; `Change`s of its settings in groups, those of a group equally large; an `Answer`, which
-     report.py shows; its kind, its headline and its exit code.
+"""The answer for one cluster: what the searches have shown, which changes help, and the first line that says it.
 
 The order of changes: fewest settings; then those of clients before those of topics before those of brokers; then those
 that take effect at once before those that need a restart.
@@ -14,40 +10,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import combinations, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.answers.findings import Finding, is_exposed, is_open
-from isrcheck.checker.answers.questions import (
-    KAFKA,
-    NEEDS_ALL_ACKS,
-    WRITTEN_BY_LEADERS,
-    Case,
-    Question,
-    Topic,
-)
+from isrcheck.checker.answers.questions import KAFKA, NEEDS_ALL_ACKS, WRITTEN_BY_LEADERS, Case, Question, Topic
 from isrcheck.checker.cluster.cluster import Cluster
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.settings import MOST_IN_FLIGHT_SEARCHED
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.models.kafka.failures.catalogue import Change as KnownChange
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
-MOST_IN_FLIGHT = 5
-"""More requests in flight make no difference for the few records of a search."""
-
 
 def case_of(cluster: Cluster) -> Case:
     """Return the case of a cluster; that of the nearest generation, if its own is not modelled."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
-    has_epochs = case.has_record_epochs
-    is_idempotent = producer.is_idempotent.value and has_epochs
-    transactions = cluster.transactions if has_epochs else None
-    of_transactions: dict[str, str] = {}
-    if transactions is not None and transactions.why_unsearched is None:
-        of_transactions = transactions.entries
+    transactions: dict[str, str] = {}
+    if cluster.transactions is not None and cluster.transactions.why_unsearched is None and case.has_record_epochs:
+        transactions = cluster.transactions.entries
     return replace(
         case,
         acks=producer.acks.value,
@@ -56,33 +41,20 @@ def case_of(cluster: Cluster) -> Case:
         unclean_election=cluster.unclean_election.value,
         leader_rebalance=cluster.leader_rebalance.value,
         flushes_every_message=cluster.flushes_every_message,
-        enable_idempotence=is_idempotent,
+        enable_idempotence=producer.is_idempotent.value and case.has_record_epochs,
         retries=bool(producer.retries.value) and producer.acks.value != "0",
-        max_in_flight_requests=1 if producer.in_flight.value == 1 else MOST_IN_FLIGHT,
+        max_in_flight_requests=1 if producer.in_flight.value == 1 else MOST_IN_FLIGHT_SEARCHED,
         numbering=tuple(sorted((name, int(value)) for name, value in producer.numbering.items())),
-        transactions=tuple(sorted(of_transactions.items())),
+        transactions=tuple(sorted(transactions.items())),
     )
 
 
 # --- Changes ---
 
-WITH_ZOOKEEPER = (*WRITTEN_BY_LEADERS, "2.8")
-"""The generations without KRaft."""
-
 OWNERS = (Role.PRODUCER, Role.TOPIC, Role.BROKER)
 """The owners of settings, in the order in which their settings are preferably changed."""
 
-HOW = {
-    (Role.PRODUCER, False): "producers, with a restart",
-    (Role.TOPIC, True): "topic, at once",
-    (Role.TOPIC, False): "topic, by a reassignment",
-    (Role.BROKER, False): "brokers, with a restart",
-}
-HOW_WHILE_IN_SYNC = "topic, at once, while all replicas are in sync"
-"""With eligible leader replicas, a change of the minimum discards the replicas that may also lead."""
-
-HOW_OF_CONTROLLERS = "controllers, with a restart"
-"""With KRaft the controllers act on some settings of brokers' files, and not the brokers."""
+OF_PRODUCERS, OF_TOPIC = "producers, with a restart", "topic, at once"
 
 MOST_PROPOSED = 3
 """More replicas are not proposed: nothing is searched to its end with them."""
@@ -95,27 +67,16 @@ class ChangedSetting:
     key: str
     text: str
     owner: Role
-    is_dynamic: bool
-    """Whether it takes effect at once."""
+    how: str
+    """Who has to change it, and whether it takes effect at once."""
     field: str
     """The field of a `Case`, which gets the `value`."""
     value: Any
-    is_of_controllers: bool = False
-    """Whether KRaft controllers act on a broker's setting."""
-    needs_replicas: bool = False
-    """Whether all replicas must be in sync."""
 
     @property
     def spelled(self) -> str:
         """The setting as KEY=VALUE."""
         return f"{self.key}={self.text}"
-
-    @property
-    def how(self) -> str:
-        """Who has to change it, and whether it takes effect at once."""
-        if self.needs_replicas:
-            return HOW_WHILE_IN_SYNC
-        return HOW_OF_CONTROLLERS if self.is_of_controllers else HOW[self.owner, self.is_dynamic]
 
 
 @dataclass(frozen=True)
@@ -127,22 +88,22 @@ class Change:
     @property
     def size(self) -> tuple[int, list[int], int]:
         """How large the change is: settings, whose they are (the last one first), and how many need a restart."""
-        owners = sorted((OWNERS.index(one.owner) for one in self.settings), reverse=True)
-        return len(self.settings), owners, sum(not one.is_dynamic for one in self.settings)
+        owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
+        return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
     @property
     def spelled(self) -> str:
         """The change in Kafka's words."""
-        return " and ".join(one.spelled for one in self.settings)
+        return " and ".join(setting.spelled for setting in self.settings)
 
     @property
     def how(self) -> str:
         """Who has to change it, and whether it takes effect at once."""
-        return "; ".join(dict.fromkeys(one.how for one in self.settings))
+        return "; ".join(dict.fromkeys(setting.how for setting in self.settings))
 
     def of(self, case: Case) -> Case:
         """The case with this change."""
-        return replace(case, **{one.field: one.value for one in self.settings})
+        return replace(case, **{setting.field: setting.value for setting in self.settings})
 
 
 FIELDS = {
@@ -171,33 +132,38 @@ def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
         changes = [
             Change(some)
             for some in combinations(settings, count)
-            if len({one.field for one in some}) == count and _makes_sense(case, some)
+            if len({setting.field for setting in some}) == count and _makes_sense(case, some)
         ]
-        for _, group in groupby(sorted(changes, key=lambda one: one.size), key=lambda one: one.size):
+        by_size = attrgetter("size")
+        for _, group in groupby(sorted(changes, key=by_size), by_size):
             yield list(group)
 
 
 def _settings(case: Case) -> Iterator[ChangedSetting]:
     replicas = case.replication_factor
     if case.acks != "all":
-        yield ChangedSetting("acks", "all", Role.PRODUCER, False, "acks", "all")
+        yield ChangedSetting("acks", "all", Role.PRODUCER, OF_PRODUCERS, "acks", "all")
     if not case.enable_idempotence and case.has_record_epochs:
-        yield ChangedSetting("enable.idempotence", "true", Role.PRODUCER, False, "enable_idempotence", True)
+        yield ChangedSetting("enable.idempotence", "true", Role.PRODUCER, OF_PRODUCERS, "enable_idempotence", True)
     if case.max_in_flight_requests > 1 and case.acks != "0":
         key = "max.in.flight.requests.per.connection"
-        yield ChangedSetting(key, "1", Role.PRODUCER, False, "max_in_flight_requests", 1)
+        yield ChangedSetting(key, "1", Role.PRODUCER, OF_PRODUCERS, "max_in_flight_requests", 1)
     if case.unclean_election:
-        yield ChangedSetting("unclean.leader.election.enable", "false", Role.TOPIC, True, "unclean_election", False)
+        yield ChangedSetting("unclean.leader.election.enable", "false", Role.TOPIC, OF_TOPIC, "unclean_election", False)
+    # With eligible leader replicas, a change of the minimum discards the replicas that may also lead.
+    how = f"{OF_TOPIC}, while all replicas are in sync" if case.has_elr else OF_TOPIC
     for least in range(case.min_insync_replicas + 1, max(replicas, MOST_PROPOSED) + 1):
-        key, field = "min.insync.replicas", "min_insync_replicas"
-        yield ChangedSetting(key, str(least), Role.TOPIC, True, field, least, needs_replicas=case.has_elr)
+        yield ChangedSetting("min.insync.replicas", str(least), Role.TOPIC, how, "min_insync_replicas", least)
     if not case.flushes_every_message:
-        yield ChangedSetting("flush.messages", "1", Role.TOPIC, True, "flushes_every_message", True)
-    for more in range(replicas + 1, MOST_PROPOSED + 1):
-        yield ChangedSetting("replication.factor", str(more), Role.TOPIC, False, "replication_factor", more)
+        yield ChangedSetting("flush.messages", "1", Role.TOPIC, OF_TOPIC, "flushes_every_message", True)
+    for count in range(replicas + 1, MOST_PROPOSED + 1):
+        how = "topic, by a reassignment"
+        yield ChangedSetting("replication.factor", str(count), Role.TOPIC, how, "replication_factor", count)
     if case.leader_rebalance:
-        key, has_kraft = "auto.leader.rebalance.enable", case.protocol not in WITH_ZOOKEEPER
-        yield ChangedSetting(key, "false", Role.BROKER, False, "leader_rebalance", False, is_of_controllers=has_kraft)
+        # With KRaft the controllers act on this setting of brokers' files, and not the brokers.
+        whose = "brokers" if case.protocol in (*WRITTEN_BY_LEADERS, "2.8") else "controllers"
+        key, how = "auto.leader.rebalance.enable", f"{whose}, with a restart"
+        yield ChangedSetting(key, "false", Role.BROKER, how, "leader_rebalance", False)
 
 
 def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
@@ -231,18 +197,18 @@ CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
 """Questions other than the loss of records: if they fail, the known defects of the release must explain the failure."""
 
 
-def why_open(found: Finding) -> str:
-    """Return why a question is undecided, and how far nothing was found."""
-    for _, result in sorted(found.parts, key=lambda one: one[1].stopped != "interrupt"):
+def why_open(finding: Finding) -> str:
+    """Return why a question is undecided, and to which depth nothing was found."""
+    for _, result in sorted(finding.parts, key=lambda part: part[1].stopped != "interrupt"):
         if result.stopped is not None:
             so_far = f"; nothing was found to depth {result.judged}" if result.judged >= 0 else ""
             return f"{WHY_STOPPED[result.stopped]}{so_far}"
-    return found.note or "the search was not finished"
+    return finding.note or "the search was not finished"
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """The findings about so many brokers, fewest first: 0, 1, ... that are down (WRITES, READS), or 1, 2, ... that are
-    lost (SURVIVES)."""
+    """The findings about numbers of brokers, the smallest first: 0, 1, ... that are down (WRITES, READS), or 1, 2, ...
+    that are lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -275,17 +241,16 @@ class Tried:
 
 @dataclass(frozen=True)
 class Exposure:
-    """A known failure that the release has, and whether the case is exposed to it.
-
-    `avoided_by` are single settings with which it is not. `is_of_disks` says that its history needs a loss of power or
-    of a disk: it is said beside the answer. `is_tried` says that every setting was tried.
-    """
+    """A known failure that the release has, and whether the case is exposed to it."""
 
     failure: Failure
     finding: Finding
     is_of_disks: bool
+    """Whether its history needs a loss of power or of a disk: then the answer does not depend on it."""
     avoided_by: tuple[Tried, ...] = ()
+    """Single settings with which the case is not exposed."""
     is_tried: bool = True
+    """Whether every setting was tried."""
 
     @property
     def is_open(self) -> bool:
@@ -319,12 +284,12 @@ class Answer:
     cluster: Cluster
     case: Case
     findings: Mapping[Question, Finding] = field(default_factory=dict)
-    """All but those about known failures. Without acks=all there are no questions about the loss of brokers."""
+    """All findings except those about known failures; without acks=all none about the loss of brokers."""
     exposures: Sequence[Exposure] = ()
     unsearched: Sequence[tuple[Failure, str]] = ()
     """Known failures of the release that cannot be searched, each with the reason."""
     changes: Sequence[Tried] = ()
-    """Equally small changes with which no acknowledged record is lost; empty, if nothing was found."""
+    """Equally small changes with which no acknowledged record is lost; empty if no change helps."""
     why_no_change: str = ""
     """The reason why there is no such change."""
     is_interrupted: bool = False
@@ -333,7 +298,7 @@ class Answer:
     @property
     def main_findings(self) -> dict[Question, Finding]:
         """The findings that are not about brokers which are down or lost."""
-        return {question: found for question, found in self.findings.items() if question.topic not in OF_BROKERS}
+        return {question: finding for question, finding in self.findings.items() if question.topic not in OF_BROKERS}
 
     @property
     def loss(self) -> Finding | None:
@@ -343,21 +308,21 @@ class Answer:
     @property
     def every_finding(self) -> list[Finding]:
         """All findings, also those with changes that were tried."""
-        tried = [*self.changes, *(one for exposure in self.exposures for one in exposure.avoided_by)]
-        of_defects = [one.finding for one in self.exposures]
-        of_changes = [found for one in tried for found in (one.finding, one.survives_one) if found is not None]
+        changes = [*self.changes, *(tried for exposure in self.exposures for tried in exposure.avoided_by)]
+        of_defects = [exposure.finding for exposure in self.exposures]
+        of_changes = [finding for tried in changes for finding in (tried.finding, tried.survives_one) if finding]
         return [*self.findings.values(), *of_defects, *of_changes]
 
     @property
     def tolerated(self) -> int | None:
-        """How many brokers can be lost for good without a committed record, whichever they are, while the ISR is the
-        smallest one that acknowledges a record; None if that is not known. With one replica the answer is known
+        """How many brokers, whichever they are, can be lost for good before a committed record is lost, while the ISR
+        is the smallest one that acknowledges a record; None if that is not known. With one replica the answer is known
         without a question, whatever acks is."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
-        for lost, found in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
-            if found.word is not Word.REACHED:
-                return lost if found.word is Word.UNREACHABLE else None
+        for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
+            if finding.word is not Word.REACHED:
+                return lost if finding.word is Word.UNREACHABLE else None
         return None
 
     @property
@@ -376,19 +341,19 @@ class Answer:
     def exposed(self) -> list[Exposure]:
         """The known defects of the release to which the case is exposed, without those of disks: those that lose an
         acknowledged record come first."""
-        shown = [one for one in self.exposures if not one.is_of_disks and one.is_shown]
-        return sorted(shown, key=lambda one: not one.loses_records)
+        shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
+        return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
     @property
     def defects_of_partitions(self) -> list[str]:
-        """The numbers of those by which a partition loses an acknowledged record, whatever its clients do."""
-        losing = [one.failure for one in self.exposed if one.loses_records]
-        return [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
+        """The numbers of the defects by which a partition loses an acknowledged record, whatever its clients do."""
+        losing = [exposure.failure for exposure in self.exposed if exposure.loses_records]
+        return [failure.number for failure in losing if failure.history and failure.history.model == KAFKA]
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The known defects of the release for which it is not known, without those of disks."""
-        return [one for one in self.exposures if not one.is_of_disks and one.is_open]
+        """The known defects of the release to which the case may be exposed, without those of disks."""
+        return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
     def why_broken(self) -> str | None:
@@ -413,7 +378,7 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why the question is not answered for this cluster; None if it is."""
+        """Why there is no answer for this cluster, or None."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None
@@ -431,19 +396,17 @@ class Answer:
         if self.exposed:
             return None
         if self.open_exposures:
-            names = ", ".join(one.failure.number for one in self.open_exposures)
+            numbers = ", ".join(exposure.failure.number for exposure in self.open_exposures)
             why = self.open_exposures[0].why_open
-            return f"exposure to known defects of this release is undecided ({names}): {why}"
-        survival = about_brokers(self.findings, Topic.SURVIVES)
-        undecided = next((one for one in survival if not one.is_known), None)
-        if undecided is not None:
-            return f"how many brokers can be lost is undecided: {why_open(undecided)}"
-        for topic in CLIENT_QUESTIONS:
-            found = self.findings.get(Question(topic))
-            if found is not None and not found.is_known:
-                return f"what clients are promised about {topic.value} is undecided: {why_open(found)}"
-        asked = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
-        failing = [found.property_name for found in asked if found.word is Word.VIOLATED]
+            return f"exposure to known defects of this release is undecided ({numbers}): {why}"
+        for finding in about_brokers(self.findings, Topic.SURVIVES):
+            if not finding.is_known:
+                return f"how many brokers can be lost is undecided: {why_open(finding)}"
+        of_clients = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
+        for topic, finding in zip(CLIENT_QUESTIONS, of_clients, strict=False):
+            if not finding.is_known:
+                return f"what clients are promised about {topic.value} is undecided: {why_open(finding)}"
+        failing = [finding.property_name for finding in of_clients if finding.word is Word.VIOLATED]
         return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
 
     @property
@@ -475,10 +438,10 @@ class Answer:
             case Kind.CAN_LOSE:
                 return f"Can lose acknowledged records{self._only_copy}"
             case Kind.DEFECTS:
-                more = f"; {len(self.open_exposures)} more undecided" if self.open_exposures else ""
+                undecided = f"; {len(self.open_exposures)} more undecided" if self.open_exposures else ""
                 defects = counted(len(self.exposed), "known defect")
                 unless = f", and unless {self.limits}" if self.limits else ""
-                return f"Keeps its promises, but for {defects} of this release{unless}{more}"
+                return f"Keeps its promises, but for {defects} of this release{unless}{undecided}"
             case Kind.UNKNOWN:
                 return f"Cannot tell, because {self.why_unknown or self._why_open}"
             case Kind.KEEPS:
@@ -487,7 +450,7 @@ class Answer:
 
     @property
     def _only_copy(self) -> str:
-        """Why one broker can have the only copy of a record; empty if none can, or if records are lost without that."""
+        """Why one broker can have the only copy of a record; empty if no broker can, or if records are lost anyway."""
         if not self.loses_with_one_broker or (self.loss is not None and self.loss.fails):
             return ""
         if self.case.replication_factor == 1:
@@ -498,11 +461,11 @@ class Answer:
     def limits(self) -> str:
         """The faults that the settings are known not to survive, in words: "2 brokers are lost or one loses power"."""
         lost = None if self.tolerated is None else self.tolerated + 1
-        one, every = (self.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL))
+        of_one, of_all = (self.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL))
         faults = [] if lost is None else [f"{counted(lost, 'broker')} {'is' if lost == 1 else 'are'} lost"]
-        if one is not None and one.fails:
+        if of_one is not None and of_one.fails:
             faults.append("one loses power" if faults else "a broker loses power")
-        elif every is not None and every.fails:
+        elif of_all is not None and of_all.fails:
             faults.append("all lose power" if faults else "all brokers lose power")
         return " or ".join(faults)
 
@@ -519,12 +482,12 @@ class Answer:
         return self.loss.word
 
     def applies(self) -> set[Kind]:
-        """The kinds that apply: an answer that can lose records may be exposed to defects as well."""
-        found = {self.kind}
+        """The kinds that apply: a cluster that can lose records may be exposed to defects as well."""
+        kinds = {self.kind}
         if self.kind in (Kind.CAN_LOSE, Kind.DEFECTS, Kind.KEEPS):
-            found |= {Kind.DEFECTS} if self.exposed else set()
-            found |= {Kind.UNKNOWN} if self.open_exposures else set()
-        return found
+            kinds |= {Kind.DEFECTS} if self.exposed else set()
+            kinds |= {Kind.UNKNOWN} if self.open_exposures else set()
+        return kinds
 
     @property
     def code(self) -> int:
@@ -538,22 +501,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class Doctored:
-    """The answers of a command, for its report; `files` are the traces that were written, each with what it shows,
-    `code` is the exit code."""
+    """The answers of a command, for its report."""
 
     answers: Sequence[Answer]
     files: Mapping[Path, str]
+    """The traces that were written, each with what it shows."""
     code: int
+    """The exit code."""
 
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
     """Return the exit code: of several answers, 12 comes before 3. With `strict`, what settings allow is a failure."""
     if not fail_on:
-        codes = {one.code for one in answers}
-        if strict and any(one.kind is Kind.CAN_LOSE for one in answers):
+        codes = {answer.code for answer in answers}
+        if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):
             codes.add(VIOLATED)
         return next((code for code in (VIOLATED, UNDECIDED) if code in codes), SAFE)
-    applies = {kind for one in answers for kind in one.applies()}
+    applies = {kind for answer in answers for kind in answer.applies()}
     if Kind.BROKEN in applies or any(kind.value in fail_on for kind in applies - {Kind.UNKNOWN}):
         return VIOLATED
     return UNDECIDED if Kind.UNKNOWN in applies and Kind.UNKNOWN.value in fail_on else SAFE

@@ -1,11 +1,9 @@
 """`check --config`, `check --describe` and `isrcheck doctor`: reads the files, asks the questions, says the answer.
 
-In:  `Options`, and a function that opens a session of searches.
-Out: a `CommandResult` whose `found` is a `Doctored`; trace files.
-
 The questions of a case are asked within the time of the command, the most important first. Ctrl-C and the end of the
-time leave the remaining questions open, and the answer says so. The atlas answers, and the searches where it has no
-answer, or where --fresh asks for them. What searches is imported for the first search, because that takes a while.
+time leave the remaining questions open, and the answer says so. The record of the atlas answers a question; a search
+does so if the record has no answer, or with --fresh. The modules that search are imported for the first search, because
+that takes a while.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from isrcheck.checker.answers.answer import (
     fields_of,
     groups,
 )
-from isrcheck.checker.answers.findings import Finding, Search, trace_of
+from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
@@ -94,17 +92,18 @@ class Asking:
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
     """Returns the seconds of the command that are left (None: no limit), of which this case gets the `part`."""
-    tell: Callable[[str], None] = lambda what: None
+    tell: Callable[[str], None] = lambda text: None
     """Writes the current question to stderr."""
     part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
+    """The answers to earlier questions."""
     refused: set[tuple[Case, Question]] = field(default_factory=set)
     """Questions that the model refuses."""
     is_interrupted: bool = False
 
     def expect(self, questions: Iterable[Expected], reserve: float) -> None:
         """Announce the questions, with their weights; `reserve` is the weight of later questions."""
-        wanted = [one for one in questions if one[:2] not in self.known]
+        wanted = [expected for expected in questions if expected[:2] not in self.known]
         if wanted and not self.is_interrupted:
             self.answerer.expect(wanted, self.limits, reserve, self.part)
 
@@ -117,15 +116,15 @@ class Asking:
             self.tell(in_words(question))
         within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
-            found = self.answerer.answer(case, question, within)
+            finding = self.answerer.answer(case, question, within)
         except KeyboardInterrupt:
             self.is_interrupted = True
-            return unasked(INTERRUPTED)
+            return without_search(Word.UNDECIDED, INTERRUPTED)
         except UsageError as error:  # the model does not have what the settings or the question name
-            found = unasked(str(error))
+            finding = without_search(Word.UNDECIDED, str(error))
             self.refused.add((case, question))
-        self.known[case, question] = found
-        return found
+        self.known[case, question] = finding
+        return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
         """Return whether writes and reads work with 0, 1, ... brokers down."""
@@ -143,49 +142,46 @@ def in_words(question: Question) -> str:
     return ABOUT.get(question.topic, question.topic.value)
 
 
-def unasked(why: str) -> Finding:
-    """Return the answer to a question that was left out."""
-    return Finding(Word.UNDECIDED, "", None, None, (), note=why)
-
-
 def examine(cluster: Cluster, asking: Asking) -> Answer:
     """Ask everything about a cluster."""
     case = case_of(cluster)
-    failures = [named(one.name) for one in defects_of(case, cluster.release)]
+    failures = [named(question.name) for question in defects_of(case, cluster.release)]
     answer = Answer(cluster, case)
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
     if answer.why_broken is not None or not is_searched:
         return answer
-    rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    shares = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
     topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
     of_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
     # The questions after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
     others = [(case, Question(topic), 1.0) for topic in topics if topic is not Topic.DISK]
     others += [(case, question, BROKERS_WEIGHT) for question in of_brokers]
-    searched = [(one, Question(Topic.DEFECT, name=one.name)) for one in failures if one.history is not None]
+    searched = [
+        (failure, Question(Topic.DEFECT, name=failure.name)) for failure in failures if failure.history is not None
+    ]
     expected = [(case, LOSS, LOSS_WEIGHT), *((case, question, 1.0) for _, question in searched)]
     asking.expect([*expected, *others], ADVICE_WEIGHT)
-    findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}
+    findings = {LOSS: asking.ask(case, LOSS, shares.next(LOSS_WEIGHT))}
     exposures = []
-    unsearched = [(one, one.why_not) for one in failures if one.history is None]
+    unsearched = [(failure, failure.why_not) for failure in failures if failure.history is None]
     for failure, question in searched:
-        one = Exposure(failure, asking.ask(case, question, rest.next()), loses_data(failure))
-        if one.finding.word is Word.NOT_APPLICABLE or (case, question) in asking.refused:
-            unsearched.append((failure, one.finding.note))
+        finding = asking.ask(case, question, shares.next())
+        if finding.word is Word.NOT_APPLICABLE or (case, question) in asking.refused:
+            unsearched.append((failure, finding.note))
         else:
-            exposures.append(one)
+            exposures.append(Exposure(failure, finding, loses_data(failure)))
     of_settings = [
-        (change.of(case), Question(Topic.DEFECT, name=one.failure.name), SETTING_WEIGHT)
-        for one in exposures
-        for change in _smallest(_changes(one, case, is_named=True))
+        (change.of(case), Question(Topic.DEFECT, name=exposure.failure.name), SETTING_WEIGHT)
+        for exposure in exposures
+        for change in _smallest(_changes(exposure, case, is_named=True))
     ]
     asking.expect([*others, *of_settings], ADVICE_WEIGHT)
     for topic in topics:
-        findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
+        findings[Question(topic)] = asking.ask(case, Question(topic), shares.next())
     findings |= {question: asking.ask(case, question) for question in of_brokers}
-    answer = _advised(Answer(cluster, case, findings, exposures, unsearched), asking, rest)
+    answer = _advised(Answer(cluster, case, findings, exposures, unsearched), asking, shares)
     asking.expect(of_settings, 0.0)
-    answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
+    answer = replace(answer, exposures=[_with_settings(exposure, case, asking, shares) for exposure in exposures])
     return replace(answer, is_interrupted=asking.is_interrupted)
 
 
@@ -206,19 +202,19 @@ class _Shares:
         return share
 
 
-def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
+def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
     """Try changes, the smallest first, until no acknowledged record is lost."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
-    share = rest.next(ADVICE_WEIGHT)
+    share = shares.next(ADVICE_WEIGHT)
     is_open = False
     for every in groups(case):
         # With one replica nothing else helps: it has the only copy.
         group = [change for change in every if change.of(case).replication_factor > 1]
-        asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
+        asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], shares.left)
         tried = [_tried(change, case, asking, share / 2) for change in group]
-        cures = {one.change: one for one in tried if one.is_cure}
+        cures = {attempt.change: attempt for attempt in tried if attempt.is_cure}
         works = []
         for change in _smallest(cures):
             availability = asking.availability(change.of(case))
@@ -227,7 +223,7 @@ def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
                 works.append(replace(cures[change], availability=availability))
         if works:
             return replace(answer, changes=works)
-        is_open = is_open or any(one.is_open for one in tried)
+        is_open = is_open or any(attempt.is_open for attempt in tried)
     if is_open:
         why = INTERRUPTED if asking.is_interrupted else OUT_OF_TIME
         return replace(answer, why_no_change=f"not every change could be tried: {why}")
@@ -237,23 +233,21 @@ def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
     """Try a change: is a record lost with it, and does the loss of one broker take a record with it?"""
     changed = change.of(case)
-    found = Tried(change, asking.ask(changed, LOSS, share))
-    if changed.acks != "all" or not found.is_cure:
-        return found
-    return replace(found, survives_one=asking.ask(changed, Question(Topic.SURVIVES, 1)))
+    tried = Tried(change, asking.ask(changed, LOSS, share))
+    if changed.acks != "all" or not tried.is_cure:
+        return tried
+    return replace(tried, survives_one=asking.ask(changed, Question(Topic.SURVIVES, 1)))
 
 
-def _smallest(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield the first of the changes that differ only in the value of a setting."""
-    seen: set[tuple[str, ...]] = set()
-    for one in changes:
-        keys = tuple(setting.key for setting in one.settings)
-        if keys not in seen:
-            seen.add(keys)
-            yield one
+def _smallest(changes: Iterable[Change]) -> list[Change]:
+    """Return the first of the changes that differ only in the value of a setting."""
+    first: dict[tuple[str, ...], Change] = {}
+    for change in changes:
+        first.setdefault(tuple(setting.key for setting in change.settings), change)
+    return list(first.values())
 
 
-def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares) -> Exposure:
+def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
     """Try the single settings that avoid an exposure; all that do, the smallest first.
 
     Only those that the library names are tried; if none of them helps in this case, all others.
@@ -266,7 +260,7 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares
             (setting,) = change.settings
             if setting.key in helping:
                 continue
-            tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
+            tried = Tried(change, asking.ask(change.of(case), question, shares.next(SETTING_WEIGHT)))
             if tried.is_gone:
                 helping[setting.key] = replace(tried, availability=asking.availability(change.of(case)))
             is_open = is_open or not tried.finding.is_known
@@ -279,7 +273,7 @@ def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Chan
     """Yield the changes of one setting that may avoid an exposure: those that the library names, or all others."""
     if not exposure.is_shown or exposure.is_of_disks:
         return
-    named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
+    named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
     for group in groups(case, most=1):
         for change in group:
             (setting,) = change.settings
@@ -310,7 +304,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
         return {}
     from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
 
-    found = {}
+    budgets = {}
     for text in settings:
         name, _, value = text.partition("=")
         entry = MODEL.entries.get(name)
@@ -319,9 +313,9 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
                 f"--set {text}: the files configure the cluster; only faults and sizes of the search can be raised,"
                 " as in --set crashes=2"
             )
-        found[name] = parse(name, entry, value)
-        refuse_out_of_range(name, entry, found[name])
-    return found
+        budgets[name] = parse(name, entry, value)
+        refuse_out_of_range(name, entry, budgets[name])
+    return budgets
 
 
 class FromTheAtlas:
@@ -331,18 +325,17 @@ class FromTheAtlas:
         """Without a `record`, it is that of the package."""
         self.searches = searches
         self.recorded = Recorded(record)
-        self._found: dict[tuple[Case, Question], Finding | None] = {}
-        self._is_told = False
+        self._findings: dict[tuple[Case, Question], Finding | None] = {}
+        self._is_announced = False
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Begin the searches for those questions that the atlas does not answer."""
-        lacking = [one for one in questions if self._find(*one[:2], limits) is None]
+        lacking = [expected for expected in questions if self._find(*expected[:2], limits) is None]
         self.searches.expect(lacking, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question. Raises KeyboardInterrupt."""
-        found = self._find(case, question, limits)
-        return self.searches.answer(case, question, limits) if found is None else found
+        return self._find(case, question, limits) or self.searches.answer(case, question, limits)
 
     def close(self) -> None:
         """End all searches."""
@@ -352,13 +345,13 @@ class FromTheAtlas:
         """The recorded answer, looked up once; a depth in the limits asks for a search."""
         if limits.depth is not None:
             return None
-        if (case, question) not in self._found:
-            self._found[case, question] = self.recorded.find(case, question)
+        if (case, question) not in self._findings:
+            self._findings[case, question] = self.recorded.find(case, question)
             why = self.recorded.outdated or ("it cannot be read" if self.recorded.record is None else "")
-            if why and not self._is_told:
-                self._is_told = True
+            if why and not self._is_announced:
+                self._is_announced = True
                 ProgressLine("atlas").announce(f"recorded answers do not count: {why}; searching again")
-        return self._found[case, question]
+        return self._findings[case, question]
 
 
 class Searches:
@@ -387,7 +380,7 @@ class Searches:
         searches: list[tuple[Search, float]] = []
         for case, question, weight in questions:
             planned = self._planned(case, question)
-            searches += [(one, weight / len(planned)) for one in planned]
+            searches += [(search, weight / len(planned)) for search in planned]
         self.several.expect(searches, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
@@ -432,10 +425,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     progress = ProgressLine("doctor")
     began = time.monotonic()
     asking = Asking(
-        answerer,
-        options.limits,
-        lambda: budget.left,
-        lambda what: progress.tell(what, time.monotonic() - began),
+        answerer, options.limits, lambda: budget.left, lambda text: progress.tell(text, time.monotonic() - began)
     )
     answers = []
     with closing(answerer):
@@ -449,7 +439,11 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     else:
         lines = table_lines(answers, now, reading.remarks)
         if options.output.details:
-            lines += [line for one in answers for line in ("", *answer_lines(one, now_of([one.cluster]), details=True))]
+            lines += [
+                line
+                for answer in answers
+                for line in ("", *answer_lines(answer, now_of([answer.cluster]), details=True))
+            ]
     files, failure = _traces(answers, options.output.folder) if _wants_traces(options, answers) else ({}, "")
     if files:
         commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
@@ -467,17 +461,17 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 def _read(options: Options) -> Reading:
     """Read the files; one without a role may be the output of one of Kafka's tools."""
-    asked = options.cluster
-    files, described = [], list(asked.describe)
+    cluster = options.cluster
+    files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
-    for role, path in (*asked.files, *((None, Path(word)) for word in words if word is not None)):
+    for role, path in (*cluster.files, *((None, Path(word)) for word in words if word is not None)):
         if str(path) == "-" or (role is None and shows_a_cluster(path)):
             described.append(str(path))
         else:
             files.append((None if role is None else Role(role), path))
-    if asked.topic_name is not None and not described:
+    if cluster.topic_name is not None and not described:
         raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, asked.kafka_version, described, asked.topic_name, asked.metadata_version)
+    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
 
 
 def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
@@ -489,22 +483,24 @@ def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
 def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
     """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
     written."""
-    from isrcheck.traces.format import files as folder
+    from isrcheck.traces.format.files import write
 
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for shows, history in _histories(answers[0]):
         try:
-            path = folder.write(trace_of(history), out)
+            path = write(trace_of(history), out)
         except UsageError as error:
-            return found, str(error)
-        found[path] = f"{found[path]}; {shows}" if path in found else shows
-    return found, ""
+            return files, str(error)
+        files[path] = f"{files[path]}; {shows}" if path in files else shows
+    return files, ""
 
 
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
     """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
-    shown = [(what, answer.findings.get(Question(topic))) for topic, what in SHOWN.items()]
-    shown[1:1] = [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
-    for shows, finding in shown:
+    findings = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
+    findings[1:1] = [
+        (f"{exposure.failure.number} {exposure.failure.title}", exposure.finding) for exposure in answer.exposed
+    ]
+    for shows, finding in findings:
         if finding is not None and finding.fails and finding.history is not None:
             yield shows, finding.history

@@ -1,11 +1,8 @@
-"""The answers to questions, put together from their searches, whoever made them.
+"""The answers to questions, put together from the results of their searches.
 
-In:  the searches of a question (`Search`), and a function that returns the `Result` of each.
-Out: a `Finding`, from which texts, pages and advice are made without a further search; the trace of its history, taken
-     again in plain Python; and its description.
-
-Loading a model takes a second, so no model is loaded before a history is replayed. The description of a history is
-kept in the cache, under a digest of the history and of all that describes it: the models, and the words for traces.
+A `Finding` is all that texts, pages and advice need: they make no further search. Loading a model takes a second, so no
+model is loaded before a history is replayed. The description of a history is kept in the cache, under a digest of the
+history and of everything that describes it: the models, and the words for traces.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from isrcheck.checker.failures.searched import events
-from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, hashed_modules, keep, kept
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
@@ -175,25 +172,25 @@ class Finding:
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 
-def is_exposed(failure: Failure, found: Finding) -> bool:
-    """Whether a finding shows that the case is exposed to a failure. Where a failure breaks a promise, and the settings
-    make none, it adds no failure to those that they permit."""
-    history = failure.history
-    is_promised = found.word is not Word.PERMITTED or (history is not None and history.verdict == Word.PERMITTED.value)
-    return found.fails and is_promised
+def is_exposed(failure: Failure, finding: Finding) -> bool:
+    """Whether a finding shows that the case is exposed to a failure. A failure that breaks a promise does not count if
+    the settings make no such promise."""
+    if finding.word is Word.PERMITTED:
+        return failure.history is not None and failure.history.verdict == Word.PERMITTED.value
+    return finding.fails
 
 
-def is_open(failure: Failure, found: Finding) -> bool:
-    """Whether a finding leaves open if the case is exposed: also if nothing was found in fewer steps than the failure
-    takes, which say nothing about it."""
-    if found.word is not Word.NO_VIOLATION or failure.history is None:
-        return not found.is_known
-    return found.least_depth is not None and found.least_depth < failure.history.depth
+def is_open(failure: Failure, finding: Finding) -> bool:
+    """Whether a finding leaves it open if the case is exposed to a failure: a search to fewer steps than the failure
+    takes says nothing about it."""
+    if finding.word is not Word.NO_VIOLATION or failure.history is None:
+        return not finding.is_known
+    return finding.least_depth is not None and finding.least_depth < failure.history.depth
 
 
-def inexpressible(why: str) -> Finding:
-    """The finding of a question that no model expresses."""
-    return Finding(Word.NOT_APPLICABLE, "", None, None, (), why)
+def without_search(word: Word, why: str) -> Finding:
+    """The finding of a question that was not searched: no model expresses it (n/a), or it was left out (UNDECIDED)."""
+    return Finding(word, "", None, None, (), why)
 
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
@@ -214,8 +211,10 @@ def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | No
 
 
 def _finding(made: Sequence[Searched], missing: int) -> Finding:
-    parts, witnesses = (tuple(one for one in made if one[0].is_witness is is_witness) for is_witness in (False, True))
-    search, result = min(parts, key=lambda one: (GRAVITY.index(one[1].word), one[1].judged))
+    parts, witnesses = (
+        tuple(part for part in made if part.search.is_witness is is_witness) for is_witness in (False, True)
+    )
+    search, result = min(parts, key=lambda part: (GRAVITY.index(part.result.word), part.result.judged))
     word, depth, note, history = result.word, result.depth, "", None
     if word in FAILS:
         about = search.model, search.protocol, search.configuration, result.prop, word.value
@@ -223,24 +222,22 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
     elif missing or word is Word.UNDECIDED:
         note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
         word, depth = Word.UNDECIDED, None
-    unreached = next((one for one in witnesses if one[1].word is not Word.REACHED), None)
+    unreached = next((part for part in witnesses if part.result.word is not Word.REACHED), None)
     if word not in FAILS and unreached is not None:
         word, depth, note = Word.UNDECIDED, None, _why_vacuous(*unreached)
-    day = min(one.day for _, one in made)
-    source = Source.RECORDED if day else Source.SEARCHED
+    day = min(result.day for _, result in made)
     rule = search.rule if history is not None else ""
-    return Finding(
-        word, result.prop, depth, history, parts, note, Source.RULE if rule else source, rule, day, witnesses
-    )
+    source = Source.RULE if rule else Source.RECORDED if day else Source.SEARCHED
+    return Finding(word, result.prop, depth, history, parts, note, source, rule, day, witnesses)
 
 
 def _why_vacuous(search: Search, result: Result) -> str:
     """Why searches in which nothing failed decide nothing."""
     if result.stopped is not None:
-        return f"{result.stopped}; it is not shown that the faults of this search can happen"
+        return f"{result.stopped}; the search did not show that its faults can happen"
     where = "within its bounds" if search.depth is None else f"within {search.depth} steps"
-    what = result.prop.replace("_", " ") if result.prop else "what it is about"
-    return f"{where}, the search does not reach what it has to reach: {what}"
+    goal = result.prop.replace("_", " ") if result.prop else "its goals"
+    return f"{where}, the search does not reach what it must be able to reach: {goal}"
 
 
 # --- Histories ---
@@ -259,8 +256,7 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 
 @cache
 def trace_of(history: History) -> Trace:
-    """Take every step again, without a search. Raises UsageError if a step is not possible, or if the verdict
-    differs."""
+    """Replay a history, without a search. Raises UsageError if a step is not possible, or if the verdict differs."""
     from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 
@@ -280,16 +276,18 @@ def trace_of(history: History) -> Trace:
 KIND = "histories"
 """The folder in the cache."""
 
-TOLD_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
+DESCRIBED_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
 """The packages on which the words about a history depend (True: with subpackages)."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """The description of a history: how the failure comes about, without a full stop, and the counted events."""
+class Description:
+    """The description of a history."""
 
     how: str
+    """How the failure comes about, without a full stop."""
     counts: Mapping[str, int]
+    """How often each kind of event occurs."""
 
     @property
     def needs(self) -> str:
@@ -298,23 +296,22 @@ class Told:
 
 
 @cache
-def told(history: History) -> Told:
+def description_of(history: History) -> Description:
     """Return the description of a history, from the cache if it is there. Raises UsageError as `trace_of` does."""
     text = json.dumps(asdict(history), sort_keys=True)
     path = cache_folder() / KIND / hashlib.sha256(f"{_digest()}\0{text}".encode()).hexdigest()
     content = kept(path)
     if content is not None:
-        return Told(**json.loads(content))
+        return Description(**json.loads(content))
     from isrcheck.traces.explaining.cause import rarity
     from isrcheck.traces.explaining.presentation import headline
 
     trace = trace_of(history)
-    found = Told(headline(trace), dict(rarity(trace)))
-    if can_keep(path):
-        keep(path, json.dumps(asdict(found)).encode())
-    return found
+    description = Description(headline(trace), dict(rarity(trace)))
+    keep(path, json.dumps(asdict(description)).encode())
+    return description
 
 
 @cache
 def _digest() -> str:
-    return hashed_modules(TOLD_WITH)
+    return hashed_modules(DESCRIBED_WITH)

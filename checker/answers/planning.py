@@ -1,11 +1,8 @@
-"""Plans the searches of a question, and those which show that these can find what they look for.
-
-In:  a `Case` and a `Question`; the library of known failures (models/kafka/failures).
-Out: `Search`es, or the reason why nothing is searched.
+"""Plans the searches of a question, and the searches which show that these can find what they look for.
 
 Which generation is searched: as it is, or with the known mistakes of Kafka repaired. Which switches are mistakes, and
-what repairs them, follows from the repairs in the library: the switches in which the repaired instance of a failure
-differs from the one that has it.
+what repairs them, follows from the repairs in the library of known failures (models/kafka/failures): the switches in
+which the repaired instance of a failure differs from the instance that has the failure.
 
 What is searched: each mechanism that Kafka has by default alone, to the end for up to three replicas, and then all of
 them together to a depth. Within the same bounds, a search that goes to the end costs at most a few processor seconds.
@@ -98,9 +95,9 @@ def written(instance: Instance) -> str:
     )
 
 
-def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **more: Any) -> Search:
+def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
     """The search of an instance; `more` are other fields of it."""
-    return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **more)
+    return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
 def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
@@ -122,7 +119,7 @@ class Mistake:
 def mistakes(name: str) -> tuple[Mistake, ...]:
     """The switches in which a known failure of Kafka's replication differs from its repairs, each once."""
     failure = named(name)
-    history, found = failure.history, dict[str, Mistake]()
+    history, by_switch = failure.history, dict[str, Mistake]()
     if history is None or history.model not in (KAFKA, LIVENESS):
         return ()
     before = dict(history.instance.configuration.items())
@@ -130,12 +127,12 @@ def mistakes(name: str) -> tuple[Mistake, ...]:
         if change.kind is ChangeKind.REPAIR:
             for switch, value in history.changed(change.change).configuration.items():
                 if switch.isupper() and value != before[switch]:
-                    found.setdefault(switch, Mistake(switch, before[switch], value))
-    return tuple(found.values())
+                    by_switch.setdefault(switch, Mistake(switch, before[switch], value))
+    return tuple(by_switch.values())
 
 
 def _is_repaired_by_generation(failure: Failure) -> bool:
-    return any("protocol" in pairs(one.change) for one in failure.changes if one.kind is ChangeKind.REPAIR)
+    return any("protocol" in pairs(change.change) for change in failure.changes if change.kind is ChangeKind.REPAIR)
 
 
 @cache
@@ -147,20 +144,22 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
         history = failure.history
         if history is None or history.model != KAFKA or history.verdict != VIOLATED or loses_data(failure):
             continue
-        for one in mistakes(failure.name):
+        for mistake in mistakes(failure.name):
             if _is_repaired_by_generation(failure):
-                by_generation.add(one.switch)
+                by_generation.add(mistake.switch)
             else:
-                switches.setdefault((one.switch, one.mistaken), one.repaired)
+                switches.setdefault((mistake.switch, mistake.mistaken), mistake.repaired)
     return switches, frozenset(by_generation)
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
     """The switches that are mistakes in this generation with these values of switches, with their repaired values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
-    known = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
+    repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
-        switch: value for switch, value in known.items() if value is not None and _is_accepted(protocol, switch, value)
+        switch: value
+        for switch, value in repaired_values.items()
+        if value is not None and _is_accepted(protocol, switch, value)
     }
 
 
@@ -176,18 +175,22 @@ MECHANISMS = frozenset(_MECHANISMS.split())
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
     """The mechanisms without which a switch that is a mistake has no effect: those of every history that it has. A
     later generation may repair more than the mistake of one failure, so its switches do not count here."""
-    found: dict[str, frozenset[str]] = {}
+    needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
             entries = MECHANISMS & pairs(failure.history.configuration).keys()
-            found |= {one.switch: entries & found.get(one.switch, entries) for one in mistakes(failure.name)}
-    return found
+            needs |= {
+                mistake.switch: entries & needs.get(mistake.switch, entries) for mistake in mistakes(failure.name)
+            }
+    return needs
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
     """The entries without those switches that are mistakes of a mechanism that the entries do not have."""
     needs = _mechanisms_of_mistakes()
-    return {name: value for name, value in values.items() if all(values.get(one) for one in needs.get(name, ()))}
+    return {
+        name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
+    }
 
 
 @cache
@@ -208,15 +211,10 @@ def repaired(case: Case) -> Case:
         protocol = LAST_OF_ZOOKEEPER
         switches = {name: text for name, text in switches.items() if name not in _repairs()[1]}
     values = numbers(MODEL, switches)
-    return with_switches(case, protocol, values | repairs(protocol, values))
-
-
-def with_switches(case: Case, protocol: str, values: Mapping[str, int]) -> Case:
-    """The case in another generation, with those switches that differ from the generation's own."""
+    values |= repairs(protocol, values)
     usual = dict(MODEL.instance(protocol).configuration.items())
     texts = {name: spell(MODEL.entries[name], value) for name, value in values.items() if value != usual[name]}
-    fields = {name: getattr(case, name) for name in case.__dataclass_fields__}
-    return Case(**{**fields, "protocol": protocol, "switches": tuple(sorted(texts.items()))})
+    return replace(case, protocol=protocol, switches=tuple(sorted(texts.items())))
 
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
@@ -224,14 +222,14 @@ def isolated(case: Case, failure: Failure) -> dict[str, int]:
     the case, every other known mistake is repaired, and the other settings of its history are set."""
     history = failure.history
     assert history is not None
-    own = {one.switch for one in mistakes(failure.name)}
+    own = {mistake.switch for mistake in mistakes(failure.name)}
     values = numbers(MODEL, dict(case.switches))
     if "enable_idempotence" in pairs(history.configuration):
         values |= {name: value for name, value in case.numbering if name.isupper()}
     values |= {name: value for name, value in repairs(case.protocol, values).items() if name not in own}
-    given = {name: text for name, text in pairs(history.configuration).items() if name.isupper() and name not in own}
-    set_besides = numbers(MODEL, given).items()
-    return values | {name: value for name, value in set_besides if _is_accepted(case.protocol, name, value)}
+    texts = {name: text for name, text in pairs(history.configuration).items() if name.isupper() and name not in own}
+    others = numbers(MODEL, texts).items()
+    return values | {name: value for name, value in others if _is_accepted(case.protocol, name, value)}
 
 
 # --- What is searched ---
@@ -321,8 +319,8 @@ def _losses(case: Case) -> Iterator[Search]:
     def search(searched: Case, replicas: int, bounds: _Bounds) -> Search:
         may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
         instance, depth = _repaired_instance(searched, replicas, bounds.values), depth_of(replicas, bounds.depth)
-        found = search_of(bounds.says, instance, LOST, depth, is_permitted=may)
-        return with_replicas(found, case, replicas, searched.min_insync_replicas)
+        planned_search = search_of(bounds.says, instance, LOST, depth, is_permitted=may)
+        return with_replicas(planned_search, case, replicas, searched.min_insync_replicas)
 
     if case.unclean_election and case.acks == "all" and LEAST < case.min_insync_replicas < case.replication_factor:
         # Histories of the case itself are longer than its searches go.
@@ -338,34 +336,34 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
-        one = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
-        unclean = one | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
+        budgets = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
+        unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         says = "a broker crashes, one restarts quickly, sessions expire"
-        found = [_Bounds(says + and_moves, one | {"preferred_elections": moves})]
+        every = [_Bounds(says + and_moves, budgets | {"preferred_elections": moves})]
     elif controller is Family.ASKED:
-        one = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
-        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
-        found = [_Bounds("a broker crashes, sessions expire", one)]
+        budgets = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
+        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        every = [_Bounds("a broker crashes, sessions expire", budgets)]
         if moves:
-            alone = one | {"crashes": 0, "elections": 3, "preferred_elections": 1}
-            found.append(_Bounds("leadership moves, sessions expire", alone))
-            together = one | {"preferred_elections": 1}
-            found.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
+            alone = budgets | {"crashes": 0, "elections": 3, "preferred_elections": 1}
+            every.append(_Bounds("leadership moves, sessions expire", alone))
+            together = budgets | {"preferred_elections": 1}
+            every.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
-        one = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
-        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        budgets = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
+        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
-        together = one | {"fencings": 1, "preferred_elections": moves, "elections": 2}
-        found = [
-            _Bounds("a broker crashes", one),
-            _Bounds(f"a session expires{and_moves}", one | living),
+        together = budgets | {"fencings": 1, "preferred_elections": moves, "elections": 2}
+        every = [
+            _Bounds("a broker crashes", budgets),
+            _Bounds(f"a session expires{and_moves}", budgets | living),
             _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
         # A record that every replica had to have is hardly lost, and the search does not end soon.
         depth = None if case.min_insync_replicas < replicas else TOGETHER
         yield _Bounds("brokers crash, an unclean election", unclean, depth)
-    yield from found
+    yield from every
 
 
 def _elections(replicas: int) -> int:
@@ -454,7 +452,7 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
     resends = int(case.retries and case.acks != "0")
     can_be_overtaken = resends and case.max_in_flight_requests > 1
     is_permitted = not case.enable_idempotence and bool(resends if topic is Topic.DUPLICATES else can_be_overtaken)
-    found = []
+    searches = []
     # A history that the settings permit is short enough to be found with all replicas of the case.
     for replicas in sizes(case, least=SEARCHED_WHOLE if is_permitted else 2):
         says, bounds = _bounds_of_resends(case, _controller(case), replicas, resends)
@@ -462,8 +460,8 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
         is_long = case.enable_idempotence or _needs_every_replica(case, replicas)
         bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and is_long else None
         search = search_of(says, instance, prop, depth_of(replicas, bound), is_permitted=is_permitted)
-        found.append(with_replicas(search, case, replicas))
-    return found
+        searches.append(with_replicas(search, case, replicas))
+    return searches
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
@@ -591,74 +589,76 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
     if not bounds:
         return f"there is no search that shows it alone in generation {case.protocol}"
     try:
-        found = [search for one in bounds for search in _of_kafka(case, failure, history, one)]
+        searches = [search for bound in bounds for search in _of_kafka(case, failure, history, bound)]
     except UsageError as refusal:
         return f"generation {case.protocol} does not have what its history needs: {refusal}"
-    if not any(one.name == history.property_name for search in found for one in search.instance.properties):
+    if not any(prop.name == history.property_name for search in searches for prop in search.instance.properties):
         return f"generation {case.protocol} does not promise {history.property_name}"
-    return found
+    return searches
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     """The bounds in which a generation shows a failure: the last bounds of its family that are not of a later
-    generation. Empty if there are none."""
+    generation, otherwise the first bounds of its family. Empty if no generation of its family has bounds."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
     if protocol not in order:
         return []
     # The depth to which the library searches with a change that ends the failure; None if it goes to the end.
-    explored = max((one.explored for one in failure.changes if one.explored is not None), default=None)
+    explored = max((change.explored for change in failure.changes if change.explored is not None), default=None)
     own = Bounds(history.protocol, history.configuration, explored)
     alike = [
-        one for one in (own, *failure.bounds) if family(one.protocol, history.model) is family(protocol, history.model)
+        bound
+        for bound in (own, *failure.bounds)
+        if family(bound.protocol, history.model) is family(protocol, history.model)
     ]
-    places = sorted({order.index(one.protocol) for one in alike})
+    places = sorted({order.index(bound.protocol) for bound in alike})
     earlier = [place for place in places if place <= order.index(protocol)]
     chosen = earlier[-1:] or places[:1]
-    return [one for one in alike if order.index(one.protocol) in chosen]
+    return [bound for bound in alike if order.index(bound.protocol) in chosen]
 
 
 def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Search]:
     model, _ = registry.load(history.model)
     switches = isolated(case, failure)
-    given = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
-    least = given.pop("replicas", model.entries["replicas"].default)
+    entries = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
+    least = entries.pop("replicas", model.entries["replicas"].default)
     explored = bounds.explored
     for name, is_used in (
         ("unclean_elections", case.unclean_election),
         ("preferred_elections", case.leader_rebalance),
         ("retries", case.retries),
     ):
-        if given.get(name) and not is_used:
-            given[name], explored = 0, None  # without this mechanism the search ends soon
-    if given.get("enable_idempotence"):
+        if entries.get(name) and not is_used:
+            entries[name], explored = 0, None  # without this mechanism the search ends soon
+    if entries.get("enable_idempotence"):
         numbering = dict(case.numbering)
-        given["max_in_flight_requests"] = case.max_in_flight_requests
-        given |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
+        entries["max_in_flight_requests"] = case.max_in_flight_requests
+        entries |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
     is_permitted = history.verdict == "PERMITTED"
     flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
     if flushed and case.flushes_every_message:
         # A loss of power that loses nothing is a crash.
-        flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
+        flushed = {"flush_interval_messages": 1, "crashes": entries.get("crashes", 0) + entries.get("power_losses", 0)}
     spent = frozenset(rarity(trace_of(history)))
-    used = spent | {name for name, count in (given | flushed).items() if count}
+    used = spent | {name for name, count in (entries | flushed).items() if count}
     # Partition changes are spent by what the controller writes down, not by the events themselves.
     budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
     unused = tuple(name for name in budget_names if name not in used)
-    found = []
+    searches = []
     for replicas in sizes(case, least):
-        own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}
-        if given.get("start_isr", 0) >= 1 << replicas:
+        own = {name: value for name, value in (settings_of(case, replicas) | flushed).items() if name in model.entries}
+        if entries.get("start_isr", 0) >= 1 << replicas:
             own["start_isr"] = (1 << replicas) - 1
-        instance = model.instance(case.protocol, effective(given | switches | own))
+        instance = model.instance(case.protocol, effective(entries | switches | own))
         beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else explored
         depth = depth_of(replicas, beyond)
         search = search_of(
             budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted, unused=unused
         )
-        found.append(with_replicas(search, case, replicas))
-    return found
+        searches.append(with_replicas(search, case, replicas))
+    return searches
 
 
 def _of_transactions(case: Case, history: History) -> Search:
@@ -694,18 +694,18 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
     """The searches for the goals that must be reachable in these searches, each once."""
-    found: dict[str, Search] = {}
+    by_identity: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):
-            one = of_instance(search, instance, prop="", is_permitted=False, unused=(), is_witness=True)
-            found.setdefault(one.identity, one)
-    return list(found.values())
+            witness = of_instance(search, instance, prop="", is_permitted=False, unused=(), is_witness=True)
+            by_identity.setdefault(witness.identity, witness)
+    return list(by_identity.values())
 
 
 def _with_goals(search: Search) -> Iterator[Instance]:
-    """The instance in which a search has its goals, if it has some."""
+    """Yield the instance in which a search has its goals, if it has goals."""
     instance = search.instance
-    is_goal = any(one.name == search.prop and one.kind is Kind.SOMETIMES for one in instance.properties)
+    is_goal = any(prop.name == search.prop and prop.kind is Kind.SOMETIMES for prop in instance.properties)
     if search.rule or is_goal:
         return
     if search.model == TRANSACTIONS:

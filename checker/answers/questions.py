@@ -1,11 +1,8 @@
 """The questions that an operator asks about a topic, and the settings on which their answers depend.
 
-In:  a release, and the library of known failures (models/kafka/failures). No model is loaded for it.
-Out: `Question` and `Case`, values that can be looked up and changed in one setting; which known failures concern a
-     case; which settings a question reads; and named rules by which one case is answered by a search of another.
-
-Many topics share a case: their names, their partitions and all other settings make no difference to the answers. Each
-rule says why it is sound. Tests search samples both ways, and compare the words and the depths.
+No model is loaded here. Many topics share a case: their names, their partitions and all other settings make no
+difference to the answers. By named rules, a search of one case also answers for another case. Each rule says why it is
+sound. Tests search samples both ways, and compare the words and the depths.
 """
 
 from __future__ import annotations
@@ -131,16 +128,17 @@ NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
 """The questions about a generation as it is."""
 
 SEARCHED_WHOLE = 3
-"""Up to so many replicas are searched to the end; more replicas to a depth, because each one multiplies the states."""
+"""Up to this many replicas are searched to the end; more replicas to a depth, as each of them multiplies the states."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that changes settings: its name, and the case that is searched instead (the same one if it does not
-    apply). The docstring of `instead` says why it is sound."""
+    """A rule that changes settings."""
 
     name: str
     instead: Callable[[Case, Question], Case]
+    """The case that is searched instead; the same case if the rule does not apply. Its docstring says why the rule is
+    sound."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
@@ -154,10 +152,10 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """Every other known mistake is repaired in its search, whether the release has it or not."""
+    """In the search of a known failure every other known mistake is repaired, whether the release has it or not."""
     if question.topic is not Topic.DEFECT:
         return case
-    own = {name for one in named(question.name).changes for name in pairs(one.change)}
+    own = {name for change in named(question.name).changes for name in pairs(change.change)}
     if "protocol" in own:
         return case
     return replace(case, switches=_without(case, [name for name in VARYING_MISTAKES if name not in own]))
@@ -220,7 +218,7 @@ must be in sync, is also one of the case, in which the other replicas are in syn
 then fail for good."""
 
 LEAST = 2
-"""So many replicas must be in sync in the search of the rule FEWER_IN_SYNC, and in a model by default."""
+"""The replicas that must be in sync in the search of the rule FEWER_IN_SYNC, and in a model by default."""
 
 BROKER_LESS = "one broker less"
 """A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
@@ -304,7 +302,7 @@ NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
 """Promises about acknowledged records: without acks=all there are no such promises."""
 
 LOSSES = ("power_losses", "disk_losses")
-"""The budgets of faults that lose data: failures that need them are reported beside the answer."""
+"""The budgets of faults that lose data: the answer does not depend on failures that need them, but reports them."""
 
 BESIDE_THE_CLUSTER = ("DELETION_IS_ANSWERED", "DIVERGING_ANSWER_IS_SPLIT", "FETCH_IS_SPLIT", "dropped_metadata")
 """The entries of steps that no generation has by itself: the answer to DeleteRecords, a truncation or a fetch in two
@@ -353,13 +351,15 @@ def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
         of_case = dict(case.transactions)
     else:
         of_case = {"protocol": case.protocol, **dict(case.switches), "ELR": "on" if case.has_elr else "off"}
-    return any(of_case.get(name) == value for one in entries for name, value in pairs(one).items())
+    return any(of_case.get(name) == value for entry in entries for name, value in pairs(entry).items())
 
 
 def defects_of(case: Case, version: Version) -> list[Question]:
     """The known failures of a release that concern the mechanisms of a case, in the order of their numbers."""
     return [
-        Question(Topic.DEFECT, name=one.name) for one in failures() if is_in(one, version, case) and concerns(case, one)
+        Question(Topic.DEFECT, name=failure.name)
+        for failure in failures()
+        if is_in(failure, version, case) and concerns(case, failure)
     ]
 
 
@@ -432,7 +432,7 @@ def read_by(question: Question) -> tuple[str, ...]:
         return ("transactions",)
     if history.model not in (KAFKA, LIVENESS):
         return ()
-    bounds = [history.configuration, *(one.configuration for one in failure.bounds)]
+    bounds = [history.configuration, *(bounds.configuration for bounds in failure.bounds)]
     entries = {name for text in bounds for name in pairs(text)}
     return (
         *TOPIC,
@@ -468,5 +468,5 @@ def settings_of_topic(question: Question) -> tuple[str, ...]:
 
 def _spelled(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(f"{name}:{one}" for name, one in value) or "-"
+        return ",".join(f"{name}:{entry}" for name, entry in value) or "-"
     return str(int(value)) if isinstance(value, bool) else str(value)

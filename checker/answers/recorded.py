@@ -1,12 +1,9 @@
 """Answers questions from the record of the atlas (models/kafka/atlas).
 
-In:  a `Case` and a `Question`; record.jsonl, whose lines README.md beside it describes.
-Out: a `Finding` that says on which day it was searched. The header of the record, and its searches as plain objects;
-     lines are decoded on demand.
-
-A recorded search is used only if the same search would be made now, of the models as they are now. This is so if the
-files on which it depends are those of the record, byte by byte. Otherwise the searches are planned again and compared
-one by one, with the digests of the models, which leave out comments, docstrings and layout.
+The README.md of that folder describes the lines of record.jsonl, which are decoded on demand. A recorded search counts
+only if the same search would be made now, of the models as they are now. This is so if the files on which it depends
+are those of the record, byte by byte. Otherwise the searches are planned again and compared one by one, with the
+digests of the models, which leave out comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.answers.findings import FAILS, Finding, Result, Search, assembled, inexpressible
+from isrcheck.checker.answers.findings import FAILS, Finding, Result, Search, assembled, without_search
 from isrcheck.checker.answers.questions import LEAST, Case, Question, asked_instead, instead_of, key_of, why_unasked
 from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.checker.results.verdict import Word
@@ -49,13 +46,13 @@ class Recorded:
     why it was not used; empty otherwise."""
 
     def __init__(self, record: Record | None = None) -> None:
-        """Without a `record`, it is that of the package; one that cannot be read is like an empty one."""
+        """Without a `record`, the record of the package is used; if it cannot be read, it counts as empty."""
         self.outdated = ""
         self._given = record
 
     @cached_property
     def record(self) -> Record | None:
-        """The record, or None if there is none."""
+        """The record; None if there is no record, or if it cannot be read."""
         if self._given is not None:
             return self._given
         try:
@@ -68,23 +65,23 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if there is none, or if it is of other searches or models."""
+        """The recorded answer; None if the record has no answer, or one of other searches or models."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:
-            return inexpressible(why)
+            return without_search(Word.NOT_APPLICABLE, why)
         recorded = None if self.record is None else self.record.searches(*key_of(case, question))
         if recorded is None:
             return None
         searched = asked_instead(case, question)[0]
-        searches = [] if isinstance(recorded, str) else [search_of_record(one, searched) for one in recorded]
+        searches = [] if isinstance(recorded, str) else [search_of_record(content, searched) for content in recorded]
         if not self._is_as_recorded:
             is_ended = not isinstance(recorded, str) and bool(recorded) and Word(recorded[-1]["word"]) in FAILS
             self.outdated = self._why_outdated(case, question, searches, is_ended=is_ended)
             if self.outdated:
                 return None
         if isinstance(recorded, str):
-            return inexpressible(recorded)
+            return without_search(Word.NOT_APPLICABLE, recorded)
         return assembled(searches, lambda position: result_of(recorded[position]))
 
     def _why_outdated(self, case: Case, question: Question, searches: Sequence[Search], *, is_ended: bool) -> str:
@@ -95,12 +92,12 @@ class Recorded:
 
         assert self.record is not None
         digests = self.record.header["models"]
-        for name in sorted({one.model for one in searches}):
+        for name in sorted({search.model for search in searches}):
             if registry.load(name)[0].digest != digests.get(name):
                 return f"the model {name} has changed since the record was made"
         plan = planned(case, question)
-        now = [] if isinstance(plan, str) else [one.identity for one in plan]
-        if (now[: len(searches)] if is_ended else now) != [one.identity for one in searches]:
+        now = [] if isinstance(plan, str) else [search.identity for search in plan]
+        if (now[: len(searches)] if is_ended else now) != [search.identity for search in searches]:
             return "the searches for this question have changed since the record was made"
         return ""
 
@@ -161,7 +158,7 @@ def written(search: Search, result: Result) -> dict[str, Any]:
 
 
 class Record:
-    """The record in a file. Raises OSError if there is none, and ValueError if a line is damaged."""
+    """The record in a file. Raises OSError if there is no such file, and ValueError if a line is damaged."""
 
     def __init__(self, path: Path = RECORD) -> None:
         self._lines = path.read_text(encoding="utf-8").splitlines()
@@ -180,17 +177,13 @@ class Record:
         numbers = json.loads(line)["cells"].get(settings)
         if numbers is None or isinstance(numbers, str):
             return numbers
-        return [json.loads(self._lines[self._first_search + one]) for one in numbers]
+        return [json.loads(self._lines[self._first_search + number]) for number in numbers]
 
     @cached_property
     def _group_lines(self) -> Mapping[str, str]:
         # A group line begins with its name, so that the others need not be decoded.
-        begin = '{"group": '
-        found = {}
-        for line in self._lines[1 : self._first_search]:
-            name, _ = json.JSONDecoder().raw_decode(line, len(begin))
-            found[name] = line
-        return found
+        decode, begin = json.JSONDecoder().raw_decode, '{"group": '
+        return {decode(line, len(begin))[0]: line for line in self._lines[1 : self._first_search]}
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """Every group with its content: the names of its `settings`, and its `cells`."""

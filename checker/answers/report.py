@@ -1,18 +1,18 @@
 """The answers as text, as a table of the whole cluster, and as the object of --json, which docs/json.md describes.
 
-In:  an `Answer` for each distinct configuration of a topic, and the state of the partitions.
-Out: lines, of which the first is the headline, about one case: at most fifteen, what is assumed, and the details on
-     request; or each distinct case once, the worst first; a mapping of plain values. Names from files are printable.
+The text about one case has its headline, at most fifteen more lines, what is assumed, and the details on request. The
+table has a row for each distinct case, the worst first. Names from files are printable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any
 
 from isrcheck.checker.answers.answer import Answer, Exposure, Kind, Tried, about_brokers, why_open
-from isrcheck.checker.answers.findings import Finding, Result, Search, Source, told
+from isrcheck.checker.answers.findings import Finding, Result, Search, Source, description_of
 from isrcheck.checker.answers.questions import (
     FEWER_IN_SYNC,
     KAFKA,
@@ -31,7 +31,7 @@ from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.releases import NEWEST_LISTED_RELEASE, Role, version_of_binaries
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word
-from isrcheck.models.kafka.failures.catalogue import Failure, named, pairs
+from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pairs
 
 # --- The state of the partitions now ---
 
@@ -50,49 +50,49 @@ class Now:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
         if self.below_min_isr:
-            what = _have(self.below_min_isr, "an ISR below min.insync.replicas")
-            yield f"{what}: writes with acks=all are refused"
-        alone = [one for one in self.under_replicated if len(one.isr) == 1]
+            partitions = _have(self.below_min_isr, "an ISR below min.insync.replicas")
+            yield f"{partitions}: writes with acks=all are refused"
+        alone = [partition for partition in self.under_replicated if len(partition.isr) == 1]
         if alone:
             yield f"{_have(alone, 'one replica in sync')}: new records are acknowledged with one copy"
 
 
 def now_of(clusters: Iterable[Cluster]) -> Now:
     """Return the state of all partitions of these clusters."""
-    found: tuple[list[Partition], ...] = ([], [], [])
+    groups: tuple[list[Partition], ...] = ([], [], [])
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
-        for one in cluster.partitions:
-            if one.leader is None:
-                found[0].append(one)
-            elif len(one.isr) < min(least, len(one.replicas)):
-                found[1].append(one)
-            elif not {*one.target} <= {*one.isr}:
-                found[2].append(one)
-    return Now(*(tuple(sorted(group, key=lambda one: (one.topic, one.number))) for group in found))
+        for partition in cluster.partitions:
+            if partition.leader is None:
+                groups[0].append(partition)
+            elif len(partition.isr) < min(least, len(partition.replicas)):
+                groups[1].append(partition)
+            elif not {*partition.target} <= {*partition.isr}:
+                groups[2].append(partition)
+    return Now(*(tuple(sorted(group, key=attrgetter("topic", "number"))) for group in groups))
 
 
-def _have(partitions: Sequence[Partition], what: str) -> str:
-    names = listed([one.name for one in partitions])
+def _have(partitions: Sequence[Partition], state: str) -> str:
+    names = listed([partition.name for partition in partitions])
     if len(partitions) == 1:
-        return f"{names} has {what}"
-    return f"{counted(len(partitions), 'partition')} have {what} ({names})"
+        return f"{names} has {state}"
+    return f"{counted(len(partitions), 'partition')} have {state} ({names})"
 
 
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Which broker has to come back; for several partitions, only in general."""
-    one = partitions[0]
+    """Return when a partition gets a leader; for several partitions, only in general."""
     if len(partitions) > 1:
         return "a broker of their ISR or ELR is up"
-    if one.isr:
-        return f"a broker of its ISR ({_ids(one.isr)}) is up"
-    if one.elr:
-        return f"a broker of its ELR ({_ids(one.elr)}) is up"
-    if one.strangers:
-        strangers = f"brokers that are no replicas ({_ids(one.strangers)})"
+    (partition,) = partitions
+    if partition.isr:
+        return f"a broker of its ISR ({_ids(partition.isr)}) is up"
+    if partition.elr:
+        return f"a broker of its ELR ({_ids(partition.elr)}) is up"
+    if partition.strangers:
+        strangers = f"brokers that are no replicas ({_ids(partition.strangers)})"
         return f"an unclean election is made by hand (kafka-leader-election), as its ELR names only {strangers}"
-    if one.last_known_elr:
-        return f"its last known leader ({_ids(one.last_known_elr)}) is up, or an unclean election is allowed"
+    if partition.last_known_elr:
+        return f"its last known leader ({_ids(partition.last_known_elr)}) is up, or an unclean election is allowed"
     return "an unclean election is allowed, as no broker is in its ISR or ELR"
 
 
@@ -115,29 +115,28 @@ OPERATIONS = (
 )
 
 
-def claim(case: Case, found: Finding) -> str:
+def claim(case: Case, finding: Finding) -> str:
     """Return what the release claims about losses of power and disks: only eligible leader replicas are meant to
     survive them."""
-    if not case.has_elr or found.fails or not found.is_known:
+    if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield which acts of operators endanger a cluster with ELR, and which topics have no protection by it."""
+    """Yield which acts of operators endanger a cluster with ELR, and which topics the ELR does not protect."""
     if not case.has_elr:
         return
-    # The setting itself, which counts as the number of replicas if it is above it: those of the smallest partition.
-    least = next(int(one.value) for one in cluster.understood if one.key == LEAST_ISR)
-    unequal = list(_without_protection(cluster.partitions, least))
+    # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
+    least = next(int(setting.text) for setting in cluster.understood if setting.key == LEAST_ISR)
+    unequal = [partition.name for partition in _without_protection(cluster.partitions, least)]
     if case.replication_factor > 1 or unequal:
         yield "Beware", OPERATIONS
     if unequal:
-        names = listed([one.name for one in unequal])
         yield (
             "",
-            f"{names}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its number for the"
-            " whole topic, and keeps no eligible leaders where the leader still waits for more replicas",
+            f"{listed(unequal)}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its"
+            " number for the whole topic, and keeps no eligible leaders where the leader still waits for more replicas",
         )
 
 
@@ -145,16 +144,16 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
     """Yield the partitions for which the controller takes a smaller minimum than the leader does.
 
     Kafka: ReplicationControlManager.getTopicEffectiveMinIsr takes the replicas of partition 0."""
-    first = {one.topic: len(one.replicas) for one in partitions if one.number == 0}
-    for one in partitions:
-        of_controller = min(least, first.get(one.topic, len(one.replicas)))
-        if of_controller < min(least, len(one.replicas)):
-            yield one
+    first = {partition.topic: len(partition.replicas) for partition in partitions if partition.number == 0}
+    for partition in partitions:
+        of_controller = min(least, first.get(partition.topic, len(partition.replicas)))
+        if of_controller < min(least, len(partition.replicas)):
+            yield partition
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what `defects`, those by which a partition loses records, do to the topics in which coordinators keep what
-    clients committed."""
+    """Yield what `defects` by which partitions lose records do to the topics in which coordinators keep what clients
+    committed."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
@@ -190,31 +189,29 @@ SETTINGS = ("min.insync.replicas", "acks")
 
 def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, details: bool) -> list[str]:
     """Return the whole text of an answer; `remarks` say what is missing in the files."""
-    before = [("Now", line) for line in now.lines()] + [("Files", line) for line in remarks]
-    before += _rows(answer)
+    before = [*(("Now", line) for line in now.lines()), *(("Files", line) for line in remarks), *_rows(answer)]
     defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
     room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
         # A line for each: its title, and what avoids it.
         defects = [
-            ("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed
+            ("Defect", f"{exposure.failure.number} {exposure.failure.title}; {_avoid(exposure, answer)}")
+            for exposure in answer.exposed
         ]
     if not details and len(defects) > max(room, 0):
         kept = max(room - 1, 0)
-        more = ", ".join(one.failure.number for one in answer.exposed[kept:])
+        others = ", ".join(exposure.failure.number for exposure in answer.exposed[kept:])
         label, count = ("", f"and {len(defects) - kept} more") if kept else ("Defect", f"{len(defects)}")
-        defects = [*defects[:kept], (label, f"{count} known defects ({more}); --details shows all")]
+        defects = [*defects[:kept], (label, f"{count} known defects ({others}); --details shows all")]
     lines = [answer.headline, *table([*before, *defects, *after], "  ")]
     return [*lines, *detail_lines(answer)] if details else lines
 
 
 def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield the first lines, each with its label: whose answer it is, and what is said about lost records."""
+    """Yield the first lines, each with its label: for which cluster the answer is, and what it says of lost records."""
     yield "For", subject(answer.cluster)
-    for line in answer.cluster.assumed:
-        yield "Assumed", line
-    for line in left_out(answer.cluster):
-        yield "Ignored", line
+    yield from (("Assumed", line) for line in answer.cluster.assumed)
+    yield from (("Ignored", line) for line in left_out(answer.cluster))
     if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
         nearest = answer.nearest
         if nearest is not Kind.UNKNOWN:
@@ -229,11 +226,15 @@ def how_lost(answer: Answer) -> str | None:
     """Return how an acknowledged record is lost; None if no record is lost, or if there is no history of a loss."""
     loss = answer.loss
     if loss is not None and loss.fails:
-        return None if loss.history is None else told(loss.history).how
+        return None if loss.history is None else description_of(loss.history).how
     if not answer.loses_with_one_broker:
         return None
     alone = "the only replica" if answer.case.replication_factor == 1 else "the leader, to which the ISR had shrunk,"
     return f"An acknowledged record is lost: {alone} is lost for good, and nobody else has it"
+
+
+def _needs(history: History) -> str:
+    return f"{description_of(history).needs}, in {counted(len(history.steps), 'step')}"
 
 
 def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
@@ -252,13 +253,13 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
             allowed += " (unclean.leader.election.enable=true)"
         yield "How", (how_lost(answer) or "An acknowledged record is lost") + allowed
         if loss.history is not None:
-            more = "; every further replica that is in sync has to fail as well" if loss.rule == FEWER_IN_SYNC else ""
-            yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}{more}"
+            all_fail = "; every further replica that is in sync has to fail as well" * (loss.rule == FEWER_IN_SYNC)
+            yield "Takes", f"{_needs(loss.history)}{all_fail}"
         yield from _change_rows(answer)
     elif loss.is_known:
         yield "Searched", f"no acknowledged record is lost, {reach(loss)}: {scenarios(loss)}"
-    asked = [one for topic in (Topic.WRITES, Topic.READS) for one in about_brokers(answer.findings, topic)]
-    has_brokers = not answer.changes and any(one.is_known for one in asked)
+    of_brokers = [finding for topic in (Topic.WRITES, Topic.READS) for finding in about_brokers(answer.findings, topic)]
+    has_brokers = not answer.changes and any(finding.is_known for finding in of_brokers)
     if has_brokers:
         yield "Brokers", f"all in sync, {available(answer.findings)}"
     if answer.tolerated is not None and answer.case.replication_factor > 1:
@@ -268,10 +269,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
 def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     """What to change against the loss of records, and what that costs."""
     for tried in answer.changes[:MOST_CHANGES]:
-        yield (
-            "Change",
-            f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
-        )
+        change = tried.change
+        yield "Change", f"{change.spelled} ({change.how}): then no loss is found, {reach(tried.finding)}"
         yield "", cost(answer.findings, tried.availability)
         if numbers := _more_defects(answer, tried):
             yield "", f"known defects of this release that may lose a record then: {', '.join(numbers)}"
@@ -280,43 +279,42 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of known defects that lose records, and concern the case only with a change: without acks=all there
-    is no promise to break."""
+    """The numbers of known defects that lose records, and concern the case only after a change: without acks=all the
+    case has no promise that a defect could break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
-    more = [named(one.name) for one in defects_of(changed, release) if one not in before]
+    new = [named(question.name) for question in defects_of(changed, release) if question not in before]
     return [
-        one.number
-        for one in more
-        if one.history is not None and one.history.property_name in NEEDS_ALL_ACKS and not loses_data(one)
+        failure.number
+        for failure in new
+        if failure.history and failure.history.property_name in NEEDS_ALL_ACKS and not loses_data(failure)
     ]
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
     """Return three lines for each defect: its title, what it takes, and what avoids it; and the advice as a detail."""
     rows: list[tuple[str, str]] = []
-    for one in answer.exposed:
-        rows.append(("Defect", f"{one.failure.number} {one.failure.title}"))
-        if one.finding.history is not None:
-            steps = counted(len(one.finding.history.steps), "step")
-            rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
-        avoid = _avoid(one, answer)
+    for exposure in answer.exposed:
+        rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))
+        if exposure.finding.history is not None:
+            rows.append(("", f"takes {_needs(exposure.finding.history)}"))
+        avoid = _avoid(exposure, answer)
         rows.append(("", avoid))
-        if details and one.failure.known_as:
-            rows.append(("", f"known as {', '.join(one.failure.known_as)}"))
-        if details and avoid != one.failure.advice:
-            rows.append(("", f"advice: {one.failure.advice}"))
+        if details and exposure.failure.known_as:
+            rows.append(("", f"known as {', '.join(exposure.failure.known_as)}"))
+        if details and avoid != exposure.failure.advice:
+            rows.append(("", f"advice: {exposure.failure.advice}"))
     return rows
 
 
-def _avoid(one: Exposure, answer: Answer) -> str:
-    failure, before = one.failure, answer.findings
+def _avoid(exposure: Exposure, answer: Answer) -> str:
+    failure, before = exposure.failure, answer.findings
     has_repair = bool(failure.repaired) and not is_in(failure, answer.cluster.release)
-    if one.avoided_by:
-        says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    if exposure.avoided_by:
+        says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in exposure.avoided_by[:MOST_CHANGES])}"
     elif without_elr := next((each for each in failure.changes if each.change == "ELR=off"), None):
         says = f"avoid it with {without_elr.what}"
-    elif not one.is_tried:
+    elif not exposure.is_tried:
         says = "not every setting could be tried"
     elif has_repair:
         # An older protocol or format of the cluster keeps the repair from working.
@@ -327,7 +325,7 @@ def _avoid(one: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """The nearest release without a known failure; empty if there is none, or if the cluster's has the repair."""
+    """Name the nearest release that repairs a known failure; empty if no release does, or if the cluster's does."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -335,7 +333,7 @@ def _repair(failure: Failure, answer: Answer) -> str:
 
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
-    """A change with what it costs: the least number of brokers down with which writes work before, and not after."""
+    """A change with its cost: the least number of brokers down with which writes work before, and not after."""
     costs, after = "", about_brokers(tried.availability or {}, Topic.WRITES)
     for down, (old, new) in enumerate(zip(about_brokers(before, Topic.WRITES), after, strict=False)):
         if works(old) == "yes" and works(new) == "no":
@@ -347,15 +345,15 @@ def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
 def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield from _loss_of_data_rows(answer)
     yield from _resend_rows(answer)
-    found = answer.findings.get(Question(Topic.TRANSACTIONS))
-    if found is not None:
-        breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
-        histories = [(one.failure, one.failure.history) for one in answer.exposed]
-        known = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
-        # Their faults may be others than those of the question.
-        but = f", but for known defects of this release: {_titled(known)}" if known else ""
-        says = breaks if found.fails else f"no promise breaks, {reach(found)}{but}"
-        yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
+    finding = answer.findings.get(Question(Topic.TRANSACTIONS))
+    if finding is not None:
+        breaks = description_of(finding.history).how if finding.history else f"{finding.property_name} can fail"
+        # The known defects may need faults that the question does not have.
+        histories = [(exposure.failure, exposure.failure.history) for exposure in answer.exposed]
+        defects = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+        but = f", but for known defects of this release: {_titled(defects)}" if defects else ""
+        says = breaks if finding.fails else f"no promise breaks, {reach(finding)}{but}"
+        yield "Transactions", says if finding.is_known else f"undecided: {why_open(finding)}"
     transactions = answer.cluster.transactions
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
@@ -365,7 +363,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
-    unknown = [one for one, _ in answer.unsearched if not loses_data(one)]
+    unknown = [failure for failure, _ in answer.unsearched if not loses_data(failure)]
     if unknown:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
@@ -373,24 +371,24 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """What a loss of power and of a disk can do: of one broker and of all, how it comes about, and what it takes."""
+    """Yield what a loss of power or of a disk can do, of one broker and of all: how it comes about, what it takes."""
     for label, questions in (
         ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
         ("Disk", (("of one broker", Topic.DISK),)),
     ):
         findings: list[Finding] = []
         for whose, topic in questions:
-            found = answer.findings.get(Question(topic))
-            if found is not None:
-                yield label if not findings else "", f"{whose}: {_loss_of_data(answer.case, topic, found)}"
-                findings.append(found)
-        of_defects = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
-        shown = [one.failure for one in of_defects if _is_of(one.failure, label)]
+            finding = answer.findings.get(Question(topic))
+            if finding is not None:
+                yield label if not findings else "", f"{whose}: {_loss_of_data(answer.case, topic, finding)}"
+                findings.append(finding)
+        of_defects = [exposure for exposure in answer.exposures if exposure.is_of_disks and exposure.is_shown]
+        shown = [exposure.failure for exposure in of_defects if _is_of(exposure.failure, label)]
         if shown:
-            is_claimed = any(found.is_known and not found.fails for found in findings)
-            what = "but known defects of this release lose one then" if is_claimed else "known defects of this release"
-            yield "", f"{what}: {_titled(shown)}"
-        unsearched = [one for one, _ in answer.unsearched if loses_data(one) and _is_of(one, label)]
+            is_claimed = any(finding.is_known and not finding.fails for finding in findings)
+            says = "but known defects of this release lose one then" if is_claimed else "known defects of this release"
+            yield "", f"{says}: {_titled(shown)}"
+        unsearched = [failure for failure, _ in answer.unsearched if loses_data(failure) and _is_of(failure, label)]
         if unsearched:
             yield "", f"known defects that are not searched: {_titled(unsearched)}"
 
@@ -402,43 +400,43 @@ def _is_of(failure: Failure, label: str) -> bool:
     return needs_power is (label == "Power")
 
 
-def _loss_of_data(case: Case, topic: Topic, found: Finding) -> str:
-    if not found.is_known:
-        return f"undecided: {why_open(found)}"
-    if found.word is Word.NOT_APPLICABLE:
-        return f"makes no difference{claim(case, found)}"
-    if not found.fails:
-        return f"loses no acknowledged record, {reach(found)}{claim(case, found)}"
+def _loss_of_data(case: Case, topic: Topic, finding: Finding) -> str:
+    if not finding.is_known:
+        return f"undecided: {why_open(finding)}"
+    if finding.word is Word.NOT_APPLICABLE:
+        return f"makes no difference{claim(case, finding)}"
+    if not finding.fails:
+        return f"loses no acknowledged record, {reach(finding)}{claim(case, finding)}"
     says = "can lose an acknowledged record"
-    if found.history is not None:
-        what = told(found.history)
-        if topic is Topic.POWER_OF_ALL and what.counts.get("power_losses", 0) < min(2, case.replication_factor):
+    if finding.history is not None:
+        description = description_of(finding.history)
+        if topic is Topic.POWER_OF_ALL and description.counts.get("power_losses", 0) < min(2, case.replication_factor):
             says = f"{says}, as that of one broker can"
         else:
-            says = f"{what.how}; takes {what.needs}, in {counted(len(found.history.steps), 'step')}"
+            says = f"{description.how}; takes {_needs(finding.history)}"
     if topic is Topic.POWER_OF_ALL:
         return f"{says}; no release claims to survive it (8.14)"
-    return says if found.word is Word.VIOLATED else f"{says}; this release does not claim to survive it"
+    return says if finding.word is Word.VIOLATED else f"{says}; this release does not claim to survive it"
 
 
 def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """What requests that are sent again do to records: undecided, found, or not searched."""
+    """Yield what requests that are sent again do to records."""
     says = {Topic.DUPLICATES: "a record can appear twice", Topic.ORDER: "records can change order"}
-    resends = {topic: found for topic in says if (found := answer.findings.get(Question(topic))) is not None}
-    for topic, found in resends.items():
-        if not found.is_known:
-            yield "Resends", f"{topic.value} undecided: {why_open(found)}"
-    failing = {topic: found for topic, found in resends.items() if found.fails}
+    resends = {topic: finding for topic in says if (finding := answer.findings.get(Question(topic))) is not None}
+    for topic, finding in resends.items():
+        if not finding.is_known:
+            yield "Resends", f"{topic.value} undecided: {why_open(finding)}"
+    failing = {topic: finding for topic, finding in resends.items() if finding.fails}
     if failing:
-        allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found in failing.values()) else ""
+        allowed = f"; {ALLOWED}" if all(finding.word is Word.PERMITTED for finding in failing.values()) else ""
         yield "Resends", f"{' and '.join(says[topic] for topic in failing)}{allowed}"
-    for topic, found in resends.items():
-        if found.word is Word.NOT_APPLICABLE:
-            yield "Resends", f"{topic.value} not searched: {found.note}"
+    for topic, finding in resends.items():
+        if finding.word is Word.NOT_APPLICABLE:
+            yield "Resends", f"{topic.value} not searched: {finding.note}"
 
 
 def _titled(failures: Sequence[Failure]) -> str:
-    return ", ".join(f"{one.number} {one.title}" for one in failures)
+    return ", ".join(f"{failure.number} {failure.title}" for failure in failures)
 
 
 def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
@@ -448,7 +446,7 @@ def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
         known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
         shown = f"{failure.number} {failure.title}{known_as}"
     else:
-        shown = ", ".join(one.failure.number for one in exposures)
+        shown = ", ".join(exposure.failure.number for exposure in exposures)
     return f"{shown}: {exposures[0].why_open}"
 
 
@@ -456,13 +454,12 @@ def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
 
 
 def subject(cluster: Cluster) -> str:
-    """Return whose answer it is: the topics, the release, and the settings that matter most."""
+    """Return which cluster an answer is for: the topics, the release, and the settings that matter most."""
     topics = ""
     if cluster.topics:
         kind = "topic" if len(cluster.topics) == 1 else counted(len(cluster.topics), "topic") + ":"
         topics = f"{kind} {listed(cluster.topics)}, "
-    values = {one.key: one.value for one in cluster.understood}
-    release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
+    values = {setting.key: setting.text for setting in cluster.understood}
     replicas = counted(cluster.replication_factor.value, "replica")
     shown = [replicas if cluster.is_replication_given else "an unknown number of replicas"]
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
@@ -470,54 +467,59 @@ def subject(cluster: Cluster) -> str:
         shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
     if cluster.unclean_election.value:
         shown.append("unclean.leader.election.enable=true")
-    return f"{topics}Kafka {release}, {', '.join(shown)}"
+    return f"{topics}Kafka {cluster.release}, {', '.join(shown)}"
 
 
 def left_out(cluster: Cluster) -> list[str]:
-    """Return the ignored settings that may change the answer: those that were probably meant for others, those whose
-    mechanism the answer leaves out, and those that this release of Kafka does not know."""
-    found = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.is_told]
-    unknown = [one for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.is_told]
+    """Return the ignored settings that may change the answer: those that are probably misspelt, those whose mechanism
+    is not modelled, and those that this release of Kafka does not know."""
+    lines = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.may_matter]
+    unknown = [
+        ignored.key for ignored in cluster.ignored if ignored.why is WhyIgnored.UNKNOWN and not ignored.may_matter
+    ]
     if unknown:
-        names = listed([one.key for one in unknown])
-        found.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {names}")
-    return found
+        lines.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {listed(unknown)}")
+    return lines
 
 
-def reach(found: Finding) -> str:
+def reach(finding: Finding) -> str:
     """Return how far a question was searched: to the end, or to a depth."""
-    if not found.parts:
-        return "by a rule" if found.source is Source.RULE else "not searched"
-    least = found.least_depth
+    if not finding.parts:
+        return "by a rule" if finding.source is Source.RULE else "not searched"
+    least = finding.least_depth
     if least is None:
         return "searched to the end"
-    whole = sum(result.is_exhausted for _, result in found.parts)
-    some = f" (to the end in {whole} of {len(found.parts)} searches)" if whole else ""
-    return f"searched to depth {least}{some}" if least >= 0 else f"not searched to any depth{some}"
+    whole = sum(result.is_exhausted for _, result in finding.parts)
+    ended = f" (to the end in {whole} of {len(finding.parts)} searches)" if whole else ""
+    return f"searched to depth {least}{ended}" if least >= 0 else f"not searched to any depth{ended}"
 
 
-def scenarios(found: Finding) -> str:
+def scenarios(finding: Finding) -> str:
     """Return the faults that were searched, in words."""
-    return "; ".join(dict.fromkeys(search.says for search, _ in found.parts))
+    return "; ".join(dict.fromkeys(search.says for search, _ in finding.parts))
 
 
-def works(found: Finding) -> str:
-    """Return whether something works with so many brokers down: yes, no, for some sets of them (2 of 3), n/a, or ?."""
-    if found.word is Word.UNDECIDED:
+def works(finding: Finding) -> str:
+    """Return whether something works with a number of brokers down: yes, no, for some sets (2 of 3), n/a, or ?."""
+    if finding.word is Word.UNDECIDED:
         return "?"
-    if found.word is Word.NOT_APPLICABLE:
+    if finding.word is Word.NOT_APPLICABLE:
         return "n/a"
-    total = sum(search.choices for search, _ in found.parts)
-    count = sum(search.choices for search, result in found.parts if result.word is Word.REACHED)
+    total = sum(search.choices for search, _ in finding.parts)
+    count = sum(search.choices for search, result in finding.parts if result.word is Word.REACHED)
     return f"{count} of {total}" if 0 < count < total else "yes" if count else "no"
 
 
 def available(findings: Mapping[Question, Finding]) -> str:
     """Return whether writes and reads work with brokers down, as one line."""
-    writes, reads = (about_brokers(findings, topic) for topic in (Topic.WRITES, Topic.READS))
-    downs = ", ".join(str(down) for down in range(len(writes)))
-    write, read = (", ".join(map(works, some)) for some in (writes, reads))
-    return f"with {downs} down, a write is acknowledged: {write}; a committed record is read: {read}"
+    (downs, writes), (_, reads) = (_works_with(findings, topic) for topic in (Topic.WRITES, Topic.READS))
+    return f"with {downs} down, a write is acknowledged: {writes}; a committed record is read: {reads}"
+
+
+def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
+    """Return the numbers of brokers down, and whether something works with each of them: 0, 1, 2 and yes, yes, no."""
+    of_brokers = about_brokers(findings, topic)
+    return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 
 
 def survives(answer: Answer) -> str:
@@ -529,98 +531,93 @@ def survives(answer: Answer) -> str:
 
 
 def cost(before: Mapping[Question, Finding], after: Mapping[Question, Finding] | None) -> str:
-    """Return what a change costs: writes and reads with so many brokers down, before and after it."""
+    """Return what a change costs: whether writes and reads work with brokers down, before and after it."""
     if after is None:
         return "its cost is undecided"
     texts = []
     for topic in (Topic.WRITES, Topic.READS):
-        was, becomes = (", ".join(map(works, about_brokers(some, topic))) for some in (before, after))
+        (_, was), (downs, becomes) = (_works_with(findings, topic) for findings in (before, after))
         if was != becomes:
-            downs = ", ".join(str(down) for down in range(len(about_brokers(after, topic))))
             texts.append(f"{topic.value} with {downs} brokers down: {was} before, {becomes} after")
     return f"costs {'; '.join(texts)}" if texts else "costs no availability"
 
 
 def source_of(findings: Sequence[Finding]) -> str:
     """Return where the answers come from: the record, with its date, or searches that ended just now."""
-    searched = [one for one in findings if one.parts]
-    days = sorted({one.recorded for one in searched if one.recorded})
-    fresh = sum(not one.recorded for one in searched)
-    is_whole = all(result.is_exhausted for one in searched for _, result in one.parts)
+    searched = [finding for finding in findings if finding.parts]
+    days = sorted({finding.recorded for finding in searched if finding.recorded})
+    fresh = sum(not finding.recorded for finding in searched)
+    is_whole = all(result.is_exhausted for finding in searched for _, result in finding.parts)
     how_far = "searched to the end" if is_whole else "searched, but not everything to the end (--details)"
     if not days:
         return f"{how_far} just now" if is_whole else f"{how_far}, just now"
-    more = f", {counted(fresh, 'answer')} just now" if fresh else ""
+    just_now = f", {counted(fresh, 'answer')} just now" if fresh else ""
     on = f" on {days[-1]}" if is_whole else f", on {days[-1]}"
-    return f"recorded, {how_far}{on}{more}; --fresh searches again"
+    return f"recorded, {how_far}{on}{just_now}; --fresh searches again"
 
 
 # ------------------------------------------------------------------------------------------------------------- details
 
 
 def detail_lines(answer: Answer) -> list[str]:
-    """Return everything that was understood, ignored, searched and found."""
+    """Return everything that was understood, ignored and searched, and all answers."""
     cluster = answer.cluster
     lines = ["", cluster.generation.taken, "", *understood_lines(cluster)]
-    rows = [["question", "answer", "how far", "from"]]
-    for question, found in answer.main_findings.items():
-        rows.append([question.text, *_cells(found)])
-    rows += [[f"{one.failure.number} {one.failure.name}", *_cells(one.finding)] for one in answer.exposures]
-    if len(rows) > 1:
-        lines += ["", "Found", *table(rows, "  ")]
-    parts = [part for found in answer.main_findings.values() for part in found.parts]
-    parts += [part for one in answer.exposures for part in one.finding.parts]
-    if parts:
+    findings = {question.text: finding for question, finding in answer.main_findings.items()}
+    findings |= {f"{one.failure.number} {one.failure.name}": one.finding for one in answer.exposures}
+    if findings:
+        rows = [[name, *_cells(finding)] for name, finding in findings.items()]
+        lines += ["", "Found", *table([["question", "answer", "how far", "from"], *rows], "  ")]
+    if parts := [part for finding in findings.values() for part in finding.parts]:
         searched = [
             [search.says, f"{search.model} {search.protocol}", result.reach, f"{result.states:,} states"]
             for search, result in parts
         ]
-        lines += ["", f"Searched{_why_another(answer)}", *table(searched, "  ")]
+        lines += ["", f"Searched{_other_generation(answer)}", *table(searched, "  ")]
     if about_brokers(answer.findings, Topic.WRITES):
         lines += ["", "Availability", f"  {available(answer.findings)}"]
     if answer.unsearched:
         lines += ["", "Known defects of this release that cannot be searched"]
-        lines += [f"  {one.number} {one.title}: {why}" for one, why in answer.unsearched]
+        lines += [f"  {failure.number} {failure.title}: {why}" for failure, why in answer.unsearched]
     loss = answer.loss
     if loss is not None and loss.history is not None:
         lines += ["", "Steps", *(f"  {place:>3}  {text}" for place, text in enumerate(loss.history.steps, start=1))]
     return lines
 
 
-def _why_another(answer: Answer) -> str:
-    """Why searches are in a generation other than the cluster's; empty if none is."""
-    parts = [part for found in answer.main_findings.values() for part in found.parts]
+def _other_generation(answer: Answer) -> str:
+    """Say if searches are in a generation other than the cluster's, and in which."""
+    parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
-    if protocols <= {answer.case.protocol}:
-        return ""
-    return " (all but the known defects: in a generation in which these are repaired)"
+    is_own = protocols <= {answer.case.protocol}
+    return "" if is_own else " (all but the known defects: in a generation in which these are repaired)"
 
 
-def _cells(found: Finding) -> list[str]:
-    depth = f" at step {found.depth}" if found.depth is not None and found.fails else ""
-    allowed = f" ({ALLOWED})" if found.word is Word.PERMITTED else ""
-    word = f"{found.word.value}{depth}{allowed}" if found.is_known else f"{found.word.value}: {found.note}"
-    origin = found.source.value if found.source is not Source.RULE else f"rule {found.rule}"
-    return [word, reach(found), f"{origin} {found.recorded}".rstrip()] if found.parts else [word, "-", "-"]
+def _cells(finding: Finding) -> list[str]:
+    depth = f" at step {finding.depth}" if finding.depth is not None and finding.fails else ""
+    allowed = f" ({ALLOWED})" if finding.word is Word.PERMITTED else ""
+    word = f"{finding.word.value}{depth}{allowed}" if finding.is_known else f"{finding.word.value}: {finding.note}"
+    origin = finding.source.value if finding.source is not Source.RULE else f"rule {finding.rule}"
+    return [word, reach(finding), f"{origin} {finding.recorded}".rstrip()] if finding.parts else [word, "-", "-"]
 
 
 def understood_lines(cluster: Cluster) -> list[str]:
     """Return lines with the settings that the answer uses, and with those that it ignores and why."""
     lines = [
         "Understood",
-        *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
+        *table([[f"{u.key}={u.text}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
     ]
     groups: dict[WhyIgnored, list[str]] = {}
     for ignored in cluster.ignored:
         groups.setdefault(ignored.why, []).append(f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}")
-    for why, found in groups.items():
+    for why, texts in groups.items():
         if why is WhyIgnored.NO_BEARING:
             names = ", ".join(sorted({ignored.key for ignored in cluster.ignored if ignored.why is why}))
             lines += ["", f"Ignored, no bearing on replication: {names}"]
         else:
-            lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
+            lines += ["", f"Ignored, {why.value}:", *(f"  {text}" for text in texts)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
-    if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
+    if cluster.is_version_given and cluster.release.is_newer_than(newest):
         lines += ["", f"Settings that Kafka has since {newest} are known to isrcheck only as far as it uses them"]
     return lines
 
@@ -644,20 +641,20 @@ class Row:
     @property
     def topics(self) -> list[str]:
         """The names of the topics, in order."""
-        return sorted(name for one in self.answers for name in one.cluster.topics)
+        return sorted(name for answer in self.answers for name in answer.cluster.topics)
 
     @property
     def partitions(self) -> int:
         """The number of described partitions."""
-        return sum(len(one.cluster.partitions) for one in self.answers)
+        return sum(len(answer.cluster.partitions) for answer in self.answers)
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
     """Return the rows, the worst first; of equally bad ones, those with most known defects, then most partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
-    for one in answers:
-        alike.setdefault((one.case, one.headline), []).append(one)
-    rows = [Row(tuple(some)) for some in alike.values()]
+    for answer in answers:
+        alike.setdefault((answer.case, answer.headline), []).append(answer)
+    rows = [Row(tuple(group)) for group in alike.values()]
     return sorted(
         rows, key=lambda row: (ORDER.index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
     )
@@ -667,37 +664,29 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     """Return the table, with the state of the partitions before it; `remarks` say what is missing in the files."""
     rows = rows_of(answers)
     worst = rows[0].first
-    release = next(one for one in worst.cluster.understood if one.key == "Kafka version")
+    release = worst.cluster.kafka_version
     topics, partitions = sum(len(row.topics) for row in rows), sum(row.partitions for row in rows)
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
     lines += [f"  Files: {remark}" for remark in remarks]
-    lines += [f"  Ignored: {line}" for line in dict.fromkeys(line for one in answers for line in left_out(one.cluster))]
+    lines += [
+        f"  Ignored: {line}" for line in dict.fromkeys(line for answer in answers for line in left_out(answer.cluster))
+    ]
     if now.under_replicated:
-        count = counted(len(now.under_replicated), "partition")
-        lines.append(
-            f"  Now: not every replica is in sync: {count} more ({listed([one.name for one in now.under_replicated])})"
-        )
+        names = [partition.name for partition in now.under_replicated]
+        lines.append(f"  Now: not every replica is in sync: {counted(len(names), 'partition')} more ({listed(names)})")
     lines.append(
         f"  {counted(topics, 'topic')} with {counted(partitions, 'partition')}, {counted(len(rows), 'distinct case')},"
         f" Kafka {release.value} ({release.source})"
     )
     cells = [["answer", "topics", "partitions", "settings", "change", "which"]]
-    cells += [
-        [
-            row.first.headline,
-            f"{len(row.topics):,}",
-            f"{row.partitions:,}",
-            settings_of(row.first),
-            change_of(row.first),
-            listed(row.topics),
-        ]
-        for row in rows
-    ]
+    for row in rows:
+        counts, settings = [f"{len(row.topics):,}", f"{row.partitions:,}"], settings_of(row.first)
+        cells.append([row.first.headline, *counts, settings, change_of(row.first), listed(row.topics)])
     lines += ["", *table(cells, "  ", frozenset({1, 2})), ""]
-    assumed = dict.fromkeys(line for one in answers for line in one.cluster.assumed)
+    assumed = dict.fromkeys(line for answer in answers for line in answer.cluster.assumed)
     lines += [f"  Assumed: {line}" for line in assumed]
-    findings = [found for row in rows for found in row.first.every_finding]
+    findings = [finding for row in rows for finding in row.first.every_finding]
     if findings:
         lines.append(f"  Source: {source_of(findings)}")
     lines.append("  --topic-name NAME shows one topic in full")
@@ -720,10 +709,12 @@ def change_of(answer: Answer) -> str:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())
     if alternatives:
-        return " or ".join(one.change.spelled for one in alternatives[:2])
-    cures = list(dict.fromkeys(one.avoided_by[0].change.spelled for one in answer.exposed if one.avoided_by))
+        return " or ".join(tried.change.spelled for tried in alternatives[:2])
+    cures = list(
+        dict.fromkeys(exposure.avoided_by[0].change.spelled for exposure in answer.exposed if exposure.avoided_by)
+    )
     if cures:
-        without = [one.failure.number for one in answer.exposed if not one.avoided_by]
+        without = [exposure.failure.number for exposure in answer.exposed if not exposure.avoided_by]
         return "; ".join(cures) + (f"; nothing against {', '.join(without)}" if without else "")
     loss = answer.loss
     if answer.kind is Kind.KEEPS and loss is not None:
@@ -743,11 +734,7 @@ def as_object(answers: Sequence[Answer], now: Now, remarks: Sequence[str]) -> di
         "kind": worst.kind.value,
         "verdict": worst.verdict.value,
         "answers": [_answer(row.first) | {"topics": row.topics, "partitions": row.partitions} for row in rows],
-        "now": {
-            "without_leader": [one.name for one in now.without_leader],
-            "below_min_isr": [one.name for one in now.below_min_isr],
-            "under_replicated": [one.name for one in now.under_replicated],
-        },
+        "now": {group: [partition.name for partition in partitions] for group, partitions in vars(now).items()},
         "remarks": list(remarks),
     }
 
@@ -761,69 +748,61 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "nearest": answer.nearest.value if answer.cluster.generation.why_undecided else None,
         "how": how_lost(answer),
         "is_allowed": answer.is_allowed,
-        "changes": [_tried(one) for one in answer.changes],
-        "defects": [_exposure(one) for one in answer.exposures],
-        "unsearched": {one.number: why for one, why in answer.unsearched},
+        "changes": [_tried(tried) for tried in answer.changes],
+        "defects": [_exposure(exposure) for exposure in answer.exposures],
+        "unsearched": {failure.number: why for failure, why in answer.unsearched},
         "availability": _availability(answer.findings),
         "tolerated_losses_of_brokers": answer.tolerated,
         "beware": [says for _, says in operator_rows(answer.case, answer.cluster)],
         "coordinators": {
-            label.lower(): says for label, says in coordinator_rows(answer.cluster, answer.defects_of_partitions)
+            topic.lower(): says for topic, says in coordinator_rows(answer.cluster, answer.defects_of_partitions)
         },
         "cluster": _cluster(answer.cluster),
         "case": answer.case.as_object(),
-        "findings": {question.text: _finding(found) for question, found in answer.main_findings.items()},
+        "findings": {question.text: _finding(finding) for question, finding in answer.main_findings.items()},
     }
 
 
-def _tried(one: Tried) -> dict[str, Any]:
+def _tried(tried: Tried) -> dict[str, Any]:
     return {
-        "change": one.change.spelled,
-        "settings": {setting.key: setting.text for setting in one.change.settings},
-        "how": one.change.how,
-        "finding": _finding(one.finding),
-        "availability": None if one.availability is None else _availability(one.availability),
+        "change": tried.change.spelled,
+        "settings": {setting.key: setting.text for setting in tried.change.settings},
+        "how": tried.change.how,
+        "finding": _finding(tried.finding),
+        "availability": None if tried.availability is None else _availability(tried.availability),
     }
 
 
-def _exposure(one: Exposure) -> dict[str, Any]:
+def _exposure(exposure: Exposure) -> dict[str, Any]:
     return {
-        "number": one.failure.number,
-        "name": one.failure.name,
-        "title": one.failure.title,
-        "since": one.failure.since,
-        "repaired": list(one.failure.repaired),
-        "needs_a_disk": one.is_of_disks,
-        "is_exposed": one.is_shown,
-        "finding": _finding(one.finding),
-        "avoided_by": [_tried(tried) for tried in one.avoided_by],
-        "every_setting_was_tried": one.is_tried,
+        "number": exposure.failure.number,
+        "name": exposure.failure.name,
+        "title": exposure.failure.title,
+        "since": exposure.failure.since,
+        "repaired": list(exposure.failure.repaired),
+        "needs_a_disk": exposure.is_of_disks,
+        "is_exposed": exposure.is_shown,
+        "finding": _finding(exposure.finding),
+        "avoided_by": [_tried(tried) for tried in exposure.avoided_by],
+        "every_setting_was_tried": exposure.is_tried,
     }
 
 
-def _finding(found: Finding) -> dict[str, Any]:
-    return {
-        "word": found.word,
-        "property_name": found.property_name,
-        "depth": found.depth,
-        "history": None if found.history is None else asdict(found.history),
-        "parts": [_part(*one) for one in found.parts],
-        "note": found.note,
-        "source": found.source,
-        "rule": found.rule,
-        "recorded": found.recorded,
-        "witnesses": [_part(*one) for one in found.witnesses],
-        "needs": None if found.history is None else dict(told(found.history).counts),
+def _finding(finding: Finding) -> dict[str, Any]:
+    history = finding.history
+    return vars(finding) | {
+        "history": None if history is None else asdict(history),
+        "parts": [_part(*part) for part in finding.parts],
+        "witnesses": [_part(*part) for part in finding.witnesses],
+        "needs": None if history is None else dict(description_of(history).counts),
     }
 
 
 def _part(search: Search, result: Result) -> dict[str, Any]:
-    of_search, of_result = asdict(search), asdict(result)
-    return (
-        {name: of_search[name] for name in ("says", "model", "protocol", "configuration")}
-        | {name: of_result[name] for name in ("word", "depth", "judged", "is_exhausted", "states", "stopped")}
-        | {"choices": search.choices}
-    )
+    of_search = ("says", "model", "protocol", "configuration")
+    of_result = ("word", "depth", "judged", "is_exhausted", "states", "stopped")
+    fields = {name: getattr(search, name) for name in of_search} | {name: getattr(result, name) for name in of_result}
+    return fields | {"choices": search.choices}
 
 
 def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
@@ -836,13 +815,13 @@ def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
 
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
-        "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
+        "kafka_version": str(cluster.release) if cluster.is_version_given else None,
         "protocol": cluster.generation.protocol,
         "is_nearest": cluster.generation.why_undecided is not None,
         "taken": cluster.generation.taken,
         "assumed": list(cluster.assumed),
         "understood": [
-            {"key": u.key, "value": u.value, "meaning": u.meaning, "source": u.source} for u in cluster.understood
+            {"key": u.key, "value": u.text, "meaning": u.meaning, "source": u.source} for u in cluster.understood
         ],
         "ignored": [
             {"key": i.key, "value": i.value, "why": i.why.value, "reason": i.reason, "source": i.source}

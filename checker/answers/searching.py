@@ -1,7 +1,6 @@
 """Answers questions by search: in this process, or by several processes side by side.
 
-In:  a `Case`, a `Question`, and the limits of its searches; what makes a search.
-Out: a `Finding`. Every history in it was certified in plain Python. A line on stderr says how far nothing was found.
+Every history of a `Finding` was certified in plain Python. A line on stderr says to which depth nothing was found.
 
 Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
 one search: threads have to wait for each other at the end of every level.
@@ -20,15 +19,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from types import FrameType
 
-from isrcheck.checker.answers.findings import (
-    FAILS,
-    GRAVITY,
-    Finding,
-    Result,
-    Search,
-    assembled,
-    inexpressible,
-)
+from isrcheck.checker.answers.findings import FAILS, GRAVITY, Finding, Result, Search, assembled, without_search
 from isrcheck.checker.answers.planning import of_instance, planned, with_power
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits
@@ -44,7 +35,7 @@ from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import from_steps
 
 Searching = Callable[[Search, Limits], Result]
-"""Makes a search within limits. After Ctrl-C it returns what it has found; from then on it raises KeyboardInterrupt."""
+"""Makes a search within limits. After Ctrl-C it returns its result so far; from then on it raises KeyboardInterrupt."""
 
 AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 """Questions whose searches have no faults except brokers that are down: `--set` raises no budget in them."""
@@ -63,11 +54,11 @@ class Searcher:
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
 
-        After Ctrl-C the finding says what the searches so far have found, and later questions raise KeyboardInterrupt.
+        After Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt.
         """
         searches = self.plan(case, question)
         if isinstance(searches, str):
-            return inexpressible(searches)
+            return without_search(Word.NOT_APPLICABLE, searches)
         spent = 0.0
 
         def result_of(position: int) -> Result:
@@ -93,7 +84,7 @@ class Searcher:
         searches = planned(case, question)
         if isinstance(searches, str) or question.topic in AS_THEY_ARE:
             return searches
-        return [self._raised(one) for one in searches]
+        return [self._raised(search) for search in searches]
 
     def _raised(self, search: Search) -> Search:
         if not self.least:
@@ -128,7 +119,7 @@ class InThisProcess:
         self.session = session
 
     def __call__(self, search: Search, limits: Limits) -> Result:
-        """The result of a search. After Ctrl-C it is what was found so far, and later calls raise KeyboardInterrupt."""
+        """The result of a search. After Ctrl-C it is the result so far, and later calls raise KeyboardInterrupt."""
         if self.session.seen:
             raise KeyboardInterrupt
         if limits.seconds == 0:
@@ -137,12 +128,13 @@ class InThisProcess:
 
     def explore(self, search: Search, limits: Limits) -> Exploration:
         """Make one search."""
-        prop = next((one for one in search.instance.properties if one.name == search.prop), None)
+        prop = next((prop for prop in search.instance.properties if prop.name == search.prop), None)
         # A state that is stuck, and a loop, show only in the whole state space.
         is_whole = not search.is_witness and (prop is None or prop.kind in WHOLE)
-        depths = [] if is_whole else [one for one in (search.depth, limits.depth) if one is not None]
+        depths = [] if is_whole else [depth for depth in (search.depth, limits.depth) if depth is not None]
         within = replace(limits, depth=min(depths, default=None), deadlock=False)
-        only = (search.prop,) if search.prop else _goals(search) if search.is_witness else ()
+        goals = tuple(prop.name for prop in search.instance.properties if prop.kind is Kind.SOMETIMES)
+        only = (search.prop,) if search.prop else goals if search.is_witness else ()
 
         def explored(reduction: AskedReduction) -> Exploration:
             return self.session.explore(
@@ -190,7 +182,7 @@ _FEW = 2
 def result_from(search: Search, exploration: Exploration) -> Result:
     """The result of a finished search. Raises NotCertifiedError if plain Python does not confirm a failure."""
     judged = list(_judged(exploration, search))
-    verdict = min(judged, key=lambda one: (GRAVITY.index(one.word), one.depth or 0))
+    verdict = min(judged, key=lambda verdict: (GRAVITY.index(verdict.word), verdict.depth or 0))
     is_ended = exploration.is_complete or verdict.word is Word.REACHED  # then nothing else is sought
     result = Result(
         prop=verdict.prop.name,
@@ -204,16 +196,11 @@ def result_from(search: Search, exploration: Exploration) -> Result:
     if verdict.word not in FAILS:
         return result
     instance = search.instance
-    _, path, word = next(one for one in verdict.failing_paths if one[2] == verdict.word.value)
+    _, path, word = next(failing for failing in verdict.failing_paths if failing[2] == verdict.word.value)
     command = command_to_show(instance.model.name, instance, verdict.prop, path.depth)
     trace = from_steps(instance, path.initial, path.steps, verdict.prop.name, command, word, path.loop)
     steps = tuple(instance.spell_step(step) for step in trace.every_step)
     return replace(result, start=path.initial, steps=steps, loop=path.loop)
-
-
-def _goals(search: Search) -> tuple[str, ...]:
-    """The names of the goals of a model that apply to an instance."""
-    return tuple(one.name for one in search.instance.properties if one.kind is Kind.SOMETIMES)
 
 
 def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
@@ -332,7 +319,7 @@ class SideBySide:
         They share this part of the remaining time with later questions, whose weight is `reserve`. The share of a
         search is its weight, divided by the sum of all waiting weights and the `reserve`.
         """
-        self._tasks = {key: one for key, one in self._tasks.items() if one not in self.waiting}
+        self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:
             key = search.identity
@@ -342,15 +329,15 @@ class SideBySide:
         self._begin()
 
     def __call__(self, search: Search, limits: Limits) -> Result:
-        """The result of a search. After Ctrl-C it is what was found so far; raises KeyboardInterrupt if that is
-        nothing. Raises the error that has ended the search."""
+        """The result of a search. After Ctrl-C it is the result so far; raises KeyboardInterrupt if it has not begun.
+        Raises the error that has ended the search."""
         key = search.identity
         task = self._tasks.setdefault(key, _Task(search, limits))
-        is_running = any(one.task is task for one in self.workers)
+        is_running = any(worker.task is task for worker in self.workers)
         if task.outcome is None and not is_running:
             if limits.seconds == 0:
                 return Result.not_begun(search.prop, "seconds")
-            self.waiting = [task, *(one for one in self.waiting if one is not task)]
+            self.waiting = [task, *(other for other in self.waiting if other is not task)]
         try:
             while task.outcome is None and not self.is_interrupted:
                 self._begin()
@@ -367,8 +354,8 @@ class SideBySide:
 
     def close(self) -> None:
         """End all processes."""
-        for one in self.workers:
-            one.kill()
+        for worker in self.workers:
+            worker.kill()
         self.workers = []
 
     def _seconds(self, task: _Task) -> float | None:
@@ -376,7 +363,7 @@ class SideBySide:
         left = self.left()
         if not task.weight or left is None:
             return task.limits.seconds
-        total = self._reserve + sum(one.weight for one in self.waiting)
+        total = self._reserve + sum(waiting.weight for waiting in self.waiting)
         return left * self._part * min(1.0, len(self.workers) * task.weight / total)
 
     def _begin(self) -> None:
@@ -387,15 +374,15 @@ class SideBySide:
                 seconds = self._seconds(task)
                 self.waiting = self.waiting[1:]
                 # A search that has the machine for itself uses all of it.
-                is_alone = not self.waiting and all(one.task is None for one in self.workers)
+                is_alone = not self.waiting and all(other.task is None for other in self.workers)
                 threads = task.limits.threads if is_alone else max(1, task.limits.threads // len(self.workers))
                 memory = task.limits.memory // len(self.workers)
                 worker.begin(task, replace(task.limits, seconds=seconds, threads=threads, memory=memory), self.left())
 
     def _take(self) -> None:
         """Wait until a search has ended, and take the outcomes of all that have."""
-        busy = [one for one in self.workers if one.task is not None]
-        ready = wait([one.pipe for one in busy])
+        busy = [worker for worker in self.workers if worker.task is not None]
+        ready = wait([worker.pipe for worker in busy])
         for worker in busy:
             # As a rule, a process is killed because the system is out of memory.
             if worker.pipe in ready and not worker.end("memory"):
@@ -405,12 +392,12 @@ class SideBySide:
     def _interrupt(self) -> None:
         """End the running searches, and take their findings."""
         self.is_interrupted = True
-        for one in self.workers:
-            one.process.terminate()
+        for worker in self.workers:
+            worker.process.terminate()
         deadline = time.monotonic() + SECONDS_TO_STOP
-        for one in self.workers:
-            if one.task is not None and one.pipe.poll(max(0.0, deadline - time.monotonic())):
-                one.end("interrupt")
+        for worker in self.workers:
+            if worker.task is not None and worker.pipe.poll(max(0.0, deadline - time.monotonic())):
+                worker.end("interrupt")
 
 
 # --- A process that makes searches, one after the other, as its parent asks for them ---
@@ -419,9 +406,9 @@ class SideBySide:
 
 
 def serve(pipe: Connection) -> None:
-    """Make the searches that arrive on the pipe, each with its limits and the seconds that the command has left, which
-    bound a compilation as well; answer each with its `Result` or the error that ended it. Ends when the parent closes
-    the pipe, or ends."""
+    """Make the searches that arrive on the pipe, and answer each with its `Result` or the error that ended it. Each
+    comes with its limits and the seconds that the command has left, which bound a compilation as well. Returns when the
+    parent closes the pipe, or has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signals: list[int] = []
     session = SearchSession(Limits(), Budget(None, Limits().memory), signals, progress_line=EarlyAnswer)

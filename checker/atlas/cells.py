@@ -1,14 +1,12 @@
 """The cells of the atlas: each question with every combination of the settings that it reads, for each known release.
 
-In:  nothing.
-Out: `ReleasedCluster`s: what each known release does by default, with ZooKeeper and with KRaft; `Cell`s, the most
-     important first. Cases that a rule answers by the same search share a cell.
+Cases that a rule answers by the same search share a cell.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -54,12 +52,14 @@ class ReleasedCluster:
 @cache
 def clusters() -> tuple[ReleasedCluster, ...]:
     """Every release in every mode that is modelled, oldest first."""
-    versions = sorted(map(version_of_binaries, (*releases(), *PATCHES)), key=lambda one: (one.release, one.patch or 0))
-    return tuple(found for one in versions for mode in MODES if (found := _cluster(one, mode)) is not None)
+    versions = sorted(
+        map(version_of_binaries, (*releases(), *PATCHES)), key=lambda version: (version.release, version.patch or 0)
+    )
+    return tuple(cluster for version in versions for mode in MODES if (cluster := _cluster(version, mode)) is not None)
 
 
 def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
-    """The cluster of a release in a mode; None if there is none, or if it is not modelled."""
+    """The cluster of a release in a mode; None if the release lacks the mode, or if it is not modelled."""
     try:
         settings = _settings(MODES[mode])
         versions = read_versions(settings, release.text)
@@ -79,18 +79,18 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
 
 def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
     """What transactions are in this release: by default, and where leaders do not ask the coordinator."""
-    found = []
-    for more in ((), (VERIFICATION,)):
-        settings = _settings(MODES[mode], *more)
-        read = read_transactions(settings, read_versions(settings, release.text))
-        if read.why_unsearched is None:
-            found.append(tuple(sorted(read.entries.items())))
-    return list(dict.fromkeys(found))
+    entries: dict[tuple[tuple[str, str], ...], None] = {}
+    for lines in ([MODES[mode]], [MODES[mode], VERIFICATION]):
+        settings = _settings(*lines)
+        transactions = read_transactions(settings, read_versions(settings, release.text))
+        if transactions.why_unsearched is None:
+            entries[tuple(sorted(transactions.entries.items()))] = None
+    return list(entries)
 
 
-def _settings(*given: tuple[str, str]) -> Settings:
+def _settings(*lines: tuple[str, str]) -> Settings:
     path = Path("a broker's file")
-    properties = tuple(Property(key, value, path, line) for line, (key, value) in enumerate(given, 1))
+    properties = tuple(Property(key, value, path, number) for number, (key, value) in enumerate(lines, 1))
     return Settings([Section(Role.BROKER, path.name, properties)])
 
 
@@ -146,17 +146,21 @@ class Cell:
 def cells() -> tuple[Cell, ...]:
     """All cells, the most important first."""
     # Releases that replicate alike have the same cells.
-    asked = {(one.case, one.transactions, question): one for one in clusters() for question in _questions(one)}
-    found = {cell.key: cell for (*_, question), one in asked.items() for cell in _varied(one, question)}
-    for one in clusters():
-        for transactions in one.transactions:
-            cell = _cell(replace(one.case, transactions=transactions), Question(Topic.TRANSACTIONS))
-            found[cell.key] = cell
-    return tuple(sorted(found.values(), key=lambda cell: cell.order))
+    distinct = {
+        (cluster.case, cluster.transactions, question): cluster
+        for cluster in clusters()
+        for question in _questions(cluster)
+    }
+    by_key = {cell.key: cell for (*_, question), cluster in distinct.items() for cell in _varied(cluster, question)}
+    for cluster in clusters():
+        for transactions in cluster.transactions:
+            cell = _cell(replace(cluster.case, transactions=transactions), Question(Topic.TRANSACTIONS))
+            by_key[cell.key] = cell
+    return tuple(sorted(by_key.values(), key=lambda cell: cell.order))
 
 
 def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
-    """The questions about a release, but those about transactions."""
+    """The questions about a release, except those about transactions."""
     yield from map(Question, SIMPLE)
     yield from itertools.starmap(Question, itertools.product(OF_BROKERS, range(MOST_REPLICAS)))
     yield from (Question(Topic.SURVIVES, lost) for lost in range(1, MOST_REPLICAS + 1))
@@ -166,14 +170,17 @@ def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
 
 def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
     """The question with every combination of the settings that it reads."""
-    read = read_by(question)
     every = axes(cluster) | {"transactions": ((), *cluster.transactions)}
-    values = {name: found for name, found in every.items() if name in read}
-    for chosen in itertools.product(*values.values()):
-        changed: dict[str, Any] = dict(zip(values, chosen, strict=True))
-        case = replace(cluster.case, **changed)
+    read = [name for name in every if name in read_by(question)]
+    for case in combinations(cluster.case, {name: every[name] for name in read}):
         if _is_possible(case, question) and not why_unasked(case, question):
             yield _cell(case, question)
+
+
+def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Case]:
+    """Yield the case with every combination of these values of its settings."""
+    for chosen in itertools.product(*values.values()):
+        yield replace(case, **dict[str, Any](zip(values, chosen, strict=True)))
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
@@ -204,11 +211,8 @@ def _is_possible(case: Case, question: Question) -> bool:
         return False
     if case.retries and case.acks == "0" and "retries" in read_by(question):
         return False
-    return not (
-        "enable_idempotence" in read_by(question)
-        and case.enable_idempotence
-        and not (case.acks == "all" and case.retries and case.has_record_epochs)
-    )
+    is_idempotent = case.enable_idempotence and "enable_idempotence" in read_by(question)
+    return not is_idempotent or (case.acks == "all" and case.retries and case.has_record_epochs)
 
 
 def _cell(case: Case, question: Question) -> Cell:

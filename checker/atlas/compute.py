@@ -1,12 +1,8 @@
 """Computes the searches of the atlas, and writes its record; a later run continues an earlier one.
 
-In:  a file of results, a function that makes a search, and the time for all of them together.
-Out: the results, a line of JSON for each search, in the order of their importance; the file that
-     checker/answers/recorded.py reads. A search that a limit has cut short is recorded as undecided, with the depth
-     that it reached.
-
-A search is in the file of results once it has ended or reached its limit. Several processes may share a file, each with
-its own part of the cells; or each search is a task of Spark.
+The file of results has a line of JSON for each search that has ended or reached its limit. Several processes may share
+a file, each with its own part of the cells; or each search is a task of Spark. The record (checker/answers/recorded.py)
+is made from it. A search that a limit has cut short is recorded as undecided, with the depth that it reached.
 """
 
 from __future__ import annotations
@@ -21,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.checker.answers.findings import FAILS, Result, Search, assembled
+from isrcheck.checker.answers.findings import FAILS, Result, Search
 from isrcheck.checker.answers.planning import planned
 from isrcheck.checker.answers.questions import settings_of_topic
 from isrcheck.checker.answers.recorded import Record, result_of, search_of_record, texts_digest, written
-from isrcheck.checker.atlas.cells import Cell, cells
+from isrcheck.checker.atlas.cells import Cell
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.results.verdict import Word
@@ -44,9 +40,9 @@ def read_results(path: Path) -> dict[str, Result]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             content = json.loads(line)
-            of_search = content["result"]
-            more = {"word": Word(of_search["word"]), "steps": tuple(of_search["steps"]), "seconds": content["seconds"]}
-            results[content["search"]] = Result(**{**of_search, **more})
+            fields = content["result"] | {"seconds": content["seconds"]}
+            fields |= {"word": Word(fields["word"]), "steps": tuple(fields["steps"])}
+            results[content["search"]] = Result(**fields)
         except (ValueError, KeyError, TypeError):
             raise UsageError(f"{path}:{number}: no result of a search; move the file away") from None
     return results
@@ -56,7 +52,11 @@ def recorded_results(record: Record) -> dict[str, Result]:
     """The results in a record, by the identity of their search. They count only for the same models and searches."""
     digests = record.header["models"]
     current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
-    return {search_of_record(one).identity: result_of(one) for one in record.every_search() if one["model"] in current}
+    return {
+        search_of_record(search).identity: result_of(search)
+        for search in record.every_search()
+        if search["model"] in current
+    }
 
 
 class Computing:
@@ -75,19 +75,7 @@ class Computing:
 
     def missing(self, cell: Cell) -> Search | None:
         """The first search that the answer to a cell lacks; None if it lacks none."""
-        searches = planned(cell.case, cell.question)
-        if isinstance(searches, str):
-            return None
-        lacking: list[Search] = []
-
-        def result_at(number: int) -> Result | None:
-            result = self.known.get(searches[number].identity)
-            if result is None:
-                lacking.append(searches[number])
-            return result
-
-        assembled(searches, result_at)
-        return lacking[0] if lacking else None
+        return _answer(cell, self.known)[1]
 
     def add(self, identity: str, result: Result) -> None:
         """Keep the result of the search with this identity, and write it to the file."""
@@ -119,11 +107,6 @@ def compute(computing: Computing, wanted: Sequence[Cell], deadline: float) -> No
         computing.answer(cell)
 
 
-def part_of(number: int, parts: int) -> list[Cell]:
-    """The cells of one of several processes, which share the work."""
-    return [cell for place, cell in enumerate(cells()) if place % parts == number]
-
-
 # --- On Spark ---
 
 
@@ -150,8 +133,10 @@ def compute_on_spark(
     on_executor = partial(_made_on_executor, search, limits, deadline)
     try:
         while time.time() < deadline:
-            lacking = [(cell, one) for cell in wanted if (one := computing.missing(cell)) is not None]
-            missing = {one.identity: one for _, one in lacking}
+            lacking = [
+                (cell, search_missing) for cell in wanted if (search_missing := computing.missing(cell)) is not None
+            ]
+            missing = {search_missing.identity: search_missing for _, search_missing in lacking}
             if not missing:
                 return
             wanted = [cell for cell, _ in lacking]  # the others are answered, and need no new plan
@@ -179,7 +164,7 @@ def _made_on_executor(
 # --- The record ---
 
 
-def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result], limit: float) -> tuple[int, int]:
+def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result], limit: float) -> tuple[int, int]:
     """Write the record of all cells that are answered; return how many cells and searches that are.
 
     `limit` is that of one search, in seconds.
@@ -189,8 +174,8 @@ def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result],
     groups: dict[str, dict[str, Any]] = {}
     for cell in cells:
         name, settings = cell.key
-        answer = _answer(cell, known)
-        if answer is None:
+        answer, missing = _answer(cell, results)
+        if missing is not None:
             continue
         group = groups.setdefault(name, {"settings": settings_of_topic(cell.question), "cells": {}})
         if isinstance(answer, str):
@@ -199,15 +184,15 @@ def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result],
         for search in answer:
             if search.identity not in numbers:
                 numbers[search.identity] = len(numbers)
-                searches[search.identity] = written(search, known[search.identity])
+                searches[search.identity] = written(search, results[search.identity])
         group["cells"][settings] = [numbers[search.identity] for search in answer]
-    models = sorted({one["model"] for one in searches.values()})
+    models = sorted({content["model"] for content in searches.values()})
     header: dict[str, Any] = {
         "isrcheck": "atlas",
         "groups": len(groups),
         "cells": sum(len(group["cells"]) for group in groups.values()),
         "searches": len(searches),
-        "seconds": round(sum(known[identity].seconds for identity in searches)),
+        "seconds": round(sum(results[identity].seconds for identity in searches)),
         "limit": limit,
         "models": {name: registry.load(name)[0].digest for name in models},
         "texts": texts_digest(),
@@ -217,17 +202,17 @@ def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result],
     return header["cells"], header["searches"]
 
 
-def _answer(cell: Cell, known: Mapping[str, Result]) -> list[Search] | str | None:
-    """The searches that answer a cell, up to the first one that fails, or the reason why nothing is searched; None if a
-    search is missing."""
+def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
+    """The searches that answer a cell, up to the first one that fails, or the reason why nothing is searched; and the
+    first search whose result is missing, or None."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
-        return searches
-    made = []
+        return searches, None
+    made: list[Search] = []
     for search in searches:
-        if search.identity not in known:
-            return None
+        if search.identity not in results:
+            return made, search
         made.append(search)
-        if known[search.identity].word in FAILS:
+        if results[search.identity].word in FAILS:
             break
-    return made
+    return made, None

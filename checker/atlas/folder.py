@@ -1,8 +1,6 @@
 """`check atlas` and `isrcheck atlas`: writes the record of the atlas as a folder. Nothing is searched.
 
-In:  `Options`, with the folder.
-Out: a `CommandResult`; the folder: the tables, the pages behind their cells, and a Parquet file with a row for each
-     question about each case, with the columns of `CELLS`.
+The folder has the tables, the pages behind their cells, and a Parquet file with a row for each question about a case.
 """
 
 from __future__ import annotations
@@ -64,9 +62,9 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def files_of(
-    sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda what: None
+    sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda name: None
 ) -> dict[str, bytes]:
-    """Return the content of every file by its name; `tell` receives what is being made.
+    """Return the content of every file by its name; `tell` receives the name of each file before it is made.
 
     Raises UsageError if a recorded history is not one of the model.
     """
@@ -76,13 +74,14 @@ def files_of(
     tell("rows")
     views = [_view(sheet, cells) for sheet in sheets]
     named = sorted({mark.address for view in views for row in view.rows for cell in row.cells for mark in cell.links})
-    files: dict[str, bytes] = {}
     kinds = [view.kind for view in views]
-    for view in views:
-        tell(view.kind.file)
-        files[view.kind.file] = with_filters(view, kinds, facts).alone().encode()
-        files[WHOLE + view.kind.file] = whole(view, kinds, facts).alone().encode()
-    for name, page in itertools.chain(searches.pages(), histories.pages(), defect_pages(named)):
+    tables = (
+        (name, make(view, kinds, facts))
+        for view in views
+        for name, make in ((view.kind.file, with_filters), (WHOLE + view.kind.file, whole))
+    )
+    files: dict[str, bytes] = {}
+    for name, page in itertools.chain(tables, searches.pages(), histories.pages(), defect_pages(named)):
         tell(name)
         files[name] = page.alone().encode()
     if facts.parquet:
@@ -153,15 +152,14 @@ def _rows(sheets: Sequence[Sheet]) -> Iterator[TableRow]:
 
 def _of_case(sheet: Sheet, line: Line, column: Asked) -> TableRow:
     case, varied = line.case, sheet.kind.settings
+    flushes = column.changes.get("flushes_every_message", False)
     return {
         "table": sheet.kind.title.lower(),
         "releases": line.releases,
         "generation": case.protocol,
         **{name: getattr(case, name) for name in _ALWAYS},
         **{name: getattr(case, name) if name in varied else None for name in _VARIED},
-        "flushes_every_message": column.changes.get("flushes_every_message", False)
-        if "leader_rebalance" in varied
-        else None,
+        "flushes_every_message": flushes if "leader_rebalance" in varied else None,
         "transactions": dict(case.transactions),
     }
 
@@ -204,15 +202,16 @@ _ANSWER = ("verdict", "step", "to_the_end", "to_depth", "states", "witnesses", "
 
 
 class Reading:
-    """The record as answers; each is looked up once. `outdated` counts those that are of other models or searches."""
+    """The record as answers; each is looked up once."""
 
     def __init__(self, record: Record) -> None:
         self.recorded = Recorded(record)
         self._known: dict[object, Finding | None] = {}
         self.outdated = 0
+        """The number of recorded answers that are of other models or searches."""
 
     def answer(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if there is none that holds for the models as they are now."""
+        """The recorded answer; None if no answer is recorded that holds for the models as they are now."""
         key = key_of(case, question)
         if key not in self._known:
             self._known[key] = self.recorded.find(case, question)
@@ -231,15 +230,21 @@ def run(options: Options, _session: object) -> CommandResult:
     progress, began = ProgressLine("atlas"), time.monotonic()
     reading = Reading(record)
     tables = sheets(clusters(), reading.answer)
-    files = files_of(tables, _facts(record, tables), lambda what: progress.tell(what, time.monotonic() - began))
+    files = files_of(tables, _facts(record, tables), lambda name: progress.tell(name, time.monotonic() - began))
     progress.clear()
     write(folder, files)
     return _result(folder, files, tables, reading.outdated)
 
 
 def _facts(record: Record, tables: list[Sheet]) -> Facts:
-    findings = (one for sheet in tables for line in sheet.lines for some in line.findings for one in some.values())
-    day = min((one.recorded for one in findings if one is not None and one.recorded), default="")
+    findings = (
+        finding
+        for sheet in tables
+        for line in sheet.lines
+        for findings in line.findings
+        for finding in findings.values()
+    )
+    day = min((finding.recorded for finding in findings if finding is not None and finding.recorded), default="")
     header = record.header
     limits = (
         f"{counted(header['cells'], 'question')} answered by {counted(header['searches'], 'search')}, each of at most"
@@ -251,15 +256,10 @@ def _facts(record: Record, tables: list[Sheet]) -> Facts:
 
 
 def _result(folder: Path, files: dict[str, bytes], tables: list[Sheet], outdated: int) -> CommandResult:
-    has_parquet = PARQUET in files
-    size = sum(map(len, files.values()))
-    cases = {sheet.kind.title.lower(): len(sheet.lines) for sheet in tables}
-    lines = [str(folder / INDEX)]
-    lines.append(
-        f"{counted(len(files), 'file')}, {human_bytes(size)}: "
-        + ", ".join(f"{counted(count, 'case')} of {name}" for name, count in cases.items())
-    )
-    if not has_parquet:
+    size = human_bytes(sum(map(len, files.values())))
+    cases = ", ".join(f"{counted(len(sheet.lines), 'case')} of {sheet.kind.title.lower()}" for sheet in tables)
+    lines = [str(folder / INDEX), f"{counted(len(files), 'file')}, {size}: {cases}"]
+    if PARQUET not in files:
         lines.append(f"{PARQUET} was left out, because the package pyarrow is not installed: {INSTALL}")
     if outdated:
         lines.append(f"{counted(outdated, 'recorded answer')} left out: the models or the searches have changed since")

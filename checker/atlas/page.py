@@ -1,8 +1,7 @@
-"""A table of the atlas as a self-contained page with filters, and as a page that needs no script.
+"""A table of the atlas as a page with filters, and as a page that needs no script; both load nothing.
 
-In:  a `View`: a sheet with its rows, settings and words.
-Out: the pages. They load nothing. The page with filters holds the rows as data, each text once, because a
-     table of all rows would take some megabytes; its script makes rows on demand.
+The page with filters holds the rows as data, each text once, because a table of all rows would take some megabytes; its
+script makes rows on demand.
 """
 
 from __future__ import annotations
@@ -52,13 +51,16 @@ MEANINGS = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What every page says: the day of the oldest recorded search, the digest of the model, how far searches go, and
-    the name of the Parquet file, if there is one."""
+    """The facts that every page shows."""
 
     day: str
+    """The day of the oldest recorded search."""
     digest: str
+    """The digest of the model."""
     limits: str
+    """How far the searches go."""
     parquet: str | None
+    """The name of the Parquet file, if it is written."""
 
 
 @dataclass(frozen=True)
@@ -83,32 +85,31 @@ class View:
 def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
     """Make the page with filters; `kinds` are all tables."""
     spelling = Spelling(view.lines, view.settings)
-    content = (
-        _header(view, kinds, facts),
-        _filters(view, spelling),
-        element("main", *_told(), _table(view, [_without_script(view)]), _rest()),
-        element("footer", element("p", product())),
-        data("atlas", _data(view, spelling)),
-    )
-    return _page(view, content, [beside(PACKAGE, name) for name in SCRIPTS])
+    link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
+    until_script = [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
+    sentinel = element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
+    main = (_filters(view, spelling), element("main", *_messages(), _table(view, [until_script]), sentinel))
+    scripts = [beside(PACKAGE, name) for name in SCRIPTS]
+    return _page(view, kinds, facts, main, [data("atlas", _data(view, spelling))], scripts)
 
 
 def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
     """Make the page with all rows, which needs no script."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
-    return _page(
-        view,
-        (
-            _header(view, kinds, facts),
-            element("main", _table(view, rows)),
-            element("footer", element("p", product())),
-        ),
-    )
+    return _page(view, kinds, facts, [element("main", _table(view, rows))])
 
 
-def _page(view: View, content: Sequence[Content], scripts: Sequence[str] = ()) -> Page:
+def _page(
+    view: View,
+    kinds: Sequence[Kind],
+    facts: Facts,
+    main: Sequence[Element],
+    values: Sequence[Element] = (),
+    scripts: Sequence[str] = (),
+) -> Page:
     title = f"{view.kind.title}: {TITLE[0].lower()}{TITLE[1:]}"
+    content = (_header(view, kinds, facts), *main, element("footer", element("p", product())), *values)
     return Page(title, content, "atlas", [beside(PACKAGE, "atlas.css"), _labels(view)], scripts)
 
 
@@ -119,14 +120,13 @@ def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
     tabs = (
         element("a", kind.title, href=kind.file, aria_current="page" if kind is view.kind else None) for kind in kinds
     )
-    told: list[Content] = [
+    spans = [
         element("span", f"recorded {facts.day}"),
         element("span", f"{counted(len(view.lines), 'case')} in {counted(len(view.rows), 'row')}"),
         element("span", "model ", element("code", facts.digest)),
+        element("span", element("a", "all rows on one page", href=WHOLE + view.kind.file)),
+        element("span", element("a", facts.parquet, href=facts.parquet)) if facts.parquet else None,
     ]
-    told.append(element("span", element("a", "all rows on one page", href=WHOLE + view.kind.file)))
-    if facts.parquet:
-        told.append(element("span", element("a", facts.parquet, href=facts.parquet)))
     colours = ((element("span", class_=f"sign {kind}"), meaning) for kind, meaning in MEANINGS)
     how = element(
         "details",
@@ -146,7 +146,7 @@ def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
         element("h1", TITLE),
         element("nav", *tabs, aria_label="tables"),
         element("p", view.kind.about),
-        element("p", *told, class_="facts"),
+        element("p", *spans, class_="facts"),
         how,
     )
 
@@ -154,9 +154,12 @@ def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
 def _filters(view: View, spelling: Spelling) -> Element:
     choices = [
         _choice(
-            one.heading, one.key, one.name, [("", "any"), *((str(number), text) for number, text in enumerate(values))]
+            setting.heading,
+            setting.key,
+            setting.name,
+            [("", "any"), *((str(number), text) for number, text in enumerate(values))],
         )
-        for one, values in zip(view.settings, spelling.order, strict=True)
+        for setting, values in zip(view.settings, spelling.order, strict=True)
     ]
     choices.append(_choice("order", "order", "order", [("", "worst first"), ("settings", "by settings")]))
     counts = Counter(row.status for row in view.rows)
@@ -223,7 +226,7 @@ def _cases(view: View, spelling: Spelling) -> list[list[int]]:
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}
     for line in view.lines:
-        bits = [1 << known[one.of(line)] for one, known in zip(view.settings, numbers, strict=True)]
+        bits = [1 << number_of[setting.of(line)] for setting, number_of in zip(view.settings, numbers, strict=True)]
         others = tuple(bits[:place] + bits[place + 1 :])
         merged[others] = merged.get(others, 0) | bits[place]
     return [[*others[:place], releases, *others[place:]] for others, releases in merged.items()]
@@ -269,24 +272,13 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
     return table(columns, rows)
 
 
-def _told() -> Iterator[Element]:
-    """What the script says above the rows: if the address has a filter that the table lacks, or if no row is left."""
+def _messages() -> Iterator[Element]:
+    """The messages of the script above the rows: the address has a filter that the table lacks, or no row is left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(
         "p", element("span", "", id="reasons", role="status"), " ", clear, id="told", class_="told", hidden=""
     )
-
-
-def _rest() -> Element:
-    """The element below the rows while there are more of them: the script makes rows as the reader approaches."""
-    return element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
-
-
-def _without_script(view: View) -> list[Content]:
-    """The row that the table holds until the script has run."""
-    link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
-    return [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
 
 
 def _row(view: View, row: Row, spelling: Spelling) -> list[Content]:

@@ -1,8 +1,7 @@
 """The pages behind the cells: a page for each history and each known failure, and texts of what was searched.
 
-In:  findings, and addresses of known failures (models/kafka/failures).
-Out: addresses for the cells, and then the pages: histories taken again in plain Python, and one page of searches for
-     each release, with a legend of the words that occur there.
+The cells get the addresses of pages that are made later. Histories are replayed in plain Python. Each generation has
+one page of searches, with a legend of the words that occur there.
 
 A history that is the same, step by step, with several settings has one page. Searches are listed once on a page:
 other answers that rest on the same searches link there.
@@ -11,7 +10,7 @@ other answers that rest on the same searches link there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from isrcheck.checker.answers.findings import Finding, Result, Search, Searched, Source, trace_of
@@ -35,7 +34,7 @@ TRACES, SEARCHES = "traces", "searches"
 LEGEND = "words"
 """The name by which a link leads to the legend."""
 
-WITNESSES = "Witnesses, which reach what has to be able to happen in these searches:"
+WITNESSES = "Witnesses, which show that what these searches look for can happen:"
 """The text above the witnesses of a finding."""
 
 ABOUT_SEARCHES = (
@@ -54,13 +53,16 @@ def source_of(finding: Finding) -> str:
 
 @dataclass
 class _Shown:
-    """A history with the first finding that has it, the questions that it answers, and the number of answers."""
+    """A history that is shown on a page."""
 
     asks: dict[str, None]
+    """The questions that it answers."""
     finding: Finding
+    """The first finding that has it."""
     history: History
     name: str
     cases: int = 0
+    """The number of answers."""
 
 
 @dataclass
@@ -71,18 +73,17 @@ class Histories:
 
     def address(self, asks: str, finding: Finding, history: History) -> str:
         """The address of the page of a history, which is made later."""
-        key = (history.model, history.protocol, history.property_name, history.verdict, history.start)
-        known = self._shown.get((*key, history.steps, history.loop))
-        if known is None:
+        key = replace(history, configuration="")
+        if key not in self._shown:
             number = sum(_file(one.history) == _file(history) for one in self._shown.values()) + 1
-            known = _Shown({}, finding, history, f"{_file(history)}_{number}.html")
-            self._shown[*key, history.steps, history.loop] = known
-        known.asks[asks] = None
-        known.cases += 1
-        return f"{TRACES}/{known.name}"
+            self._shown[key] = _Shown({}, finding, history, f"{_file(history)}_{number}.html")
+        shown = self._shown[key]
+        shown.asks[asks] = None
+        shown.cases += 1
+        return f"{TRACES}/{shown.name}"
 
     def pages(self) -> Iterator[tuple[str, Page]]:
-        """Take every history again, and yield the name and the page. Raises UsageError if it differs."""
+        """Replay every history, and yield the name and the page. Raises UsageError if a history differs."""
         for one in self._shown.values():
             yield f"{TRACES}/{one.name}", page(trace_of(one.history), list(_about(one)), INDEX)
 
@@ -91,9 +92,8 @@ class Histories:
 
 
 def _about(one: _Shown) -> Iterator[Content]:
-    """The text beside the steps: the question, and what else was searched."""
-    for asks in one.asks:
-        yield element("h2", asks)
+    """The text beside the steps: the questions, and what else was searched."""
+    yield from (element("h2", asks) for asks in one.asks)
     leads = "One answer of the table leads here."
     if one.cases > 1:
         shared = "the settings on this page are those of the first."
@@ -104,11 +104,11 @@ def _about(one: _Shown) -> Iterator[Content]:
         yield element("details", element("summary", LEGEND_TITLE), legend([one.finding]))
 
 
-def _file(one: History | Search) -> str:
+def _file(shown: History | Search) -> str:
     """The generation of Kafka's model, or another model, as a part of a file name."""
-    return (
-        one.protocol if one.model in (KAFKA, SCENARIOS) else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
-    )
+    if shown.model in (KAFKA, SCENARIOS):
+        return shown.protocol
+    return f"{shown.model}_{shown.protocol}".replace("/", "_").strip("_")
 
 
 @dataclass
@@ -131,11 +131,11 @@ class Searches:
         return self._known[key]
 
     def pages(self) -> Iterator[tuple[str, Page]]:
-        """The name of each page, and the page."""
-        for name, one in self._pages.items():
+        """Yield the name of each page, and the page."""
+        for name, contents in self._pages.items():
             links = element("a", "the table", href=INDEX), element("a", LEGEND_TITLE.lower(), href=f"#{LEGEND}")
-            words = element("section", element("h2", LEGEND_TITLE), legend(one.findings), id=LEGEND)
-            content = [element("nav", *links), element("p", ABOUT_SEARCHES), words, *one.sections]
+            words = element("section", element("h2", LEGEND_TITLE), legend(contents.findings), id=LEGEND)
+            content = [element("nav", *links), element("p", ABOUT_SEARCHES), words, *contents.sections]
             yield f"{SEARCHES}/{name}.html", text_page(f"What was searched: {name}", content)
 
 
@@ -153,37 +153,37 @@ class _PageOfSearches:
         section = element("section", element("h2", asks), id=name)
         for number, (label, finding) in enumerate(findings, start=1):
             self.findings[finding] = None
-            section.extend(self._told(f"{name}-{number}", label, finding))
+            section.extend(self._about(f"{name}-{number}", label, finding))
         self.sections.append(section)
         return name
 
-    def _told(self, name: str, label: str, finding: Finding) -> list[Element]:
+    def _about(self, name: str, label: str, finding: Finding) -> list[Element]:
         depth = "" if finding.depth is None else f" {finding.depth}"
         says = element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}".rstrip())
-        told = [element("h3", label), says] if label else [says]
-        searches = tuple(tuple(_in_words(*one) for one in some) for some in (finding.parts, finding.witnesses))
+        elements = [element("h3", label), says] if label else [says]
+        searches = tuple(tuple(_in_words(*part) for part in parts) for parts in (finding.parts, finding.witnesses))
         if searches in self._shown:
             first, place = self._shown[searches]
             place.set("id", first)
             append(says, " ", element("a", "Its searches.", href=f"#{first}"))
-            return told
-        self._shown[searches] = name, told[0]
-        return [*told, *_searched(finding)]
+            return elements
+        self._shown[searches] = name, elements[0]
+        return [*elements, *_searched(finding)]
 
 
 def _searched(finding: Finding) -> list[Element]:
     """The searches of a finding: faults, reach, states, and the command that repeats each; and its witnesses."""
-    told = [_listed(finding.parts)] if finding.parts else []
-    return [*told, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else told
+    parts = [_listed(finding.parts)] if finding.parts else []
+    return [*parts, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else parts
 
 
 def _listed(parts: Sequence[Searched]) -> Element:
-    words = (_in_words(*one) for one in parts)
+    words = (_in_words(*part) for part in parts)
     return element("ul", *(element("li", says, element("br"), element("code", command)) for says, command in words))
 
 
 def _in_words(search: Search, result: Result) -> tuple[str, str]:
-    """What was searched, how far, and with which result; and the command that repeats it."""
+    """What was searched, to which depth, and with which result; and the command that repeats the search."""
     depth = "" if result.depth is None else f" {result.depth}"
     why = f", for {WHY_STOPPED.get(result.stopped, result.stopped)}" if result.stopped else ""
     states = counted(result.states, "state")
@@ -205,17 +205,17 @@ def address_of(name: str) -> str:
 def defect_pages(addresses: Sequence[str]) -> Iterator[tuple[str, Page]]:
     """Yield each of these pages with its address, as the library has the failure: nothing is searched.
     Raises UsageError if a step of a history is impossible."""
-    for one in addresses:
-        failure = named(PurePosixPath(one).stem)
+    for address in addresses:
+        failure = named(PurePosixPath(address).stem)
         history = failure.history
         trace = None if history is None else trace_of(history)
         about = [] if history is None else [f"{history.property_name} {history.verdict} at step {history.depth}"]
-        yield one, page_of(failure, trace, about, [_end(change) for change in failure.changes], INDEX)
+        yield address, page_of(failure, trace, about, [_end(change) for change in failure.changes], INDEX)
 
 
-def _end(one: Change) -> str:
-    how_far = "to the end" if one.explored is None else f"to depth {one.explored}"
-    return f"{one.what} ({one.change}): not found, {how_far}"
+def _end(change: Change) -> str:
+    how_far = "to the end" if change.explored is None else f"to depth {change.explored}"
+    return f"{change.what} ({change.change}): not found, {how_far}"
 
 
 # --- The legend ---

@@ -1,10 +1,8 @@
 """`python -m isrcheck.checker.atlas.recording FILE`: computes the atlas, as far as the time allows, and records it.
 
-In:  the file of results, which a later run continues; options.
-Out: models/kafka/atlas/record.jsonl, with --write. Exit code 0; 2 for bad input; 130 after Ctrl-C.
-
-With --master the searches run on Spark. Without it, several processes can share the file, each with its own --part.
-What the record holds already is not searched again.
+A later run with the same FILE continues this one; --write writes models/kafka/atlas/record.jsonl. Exit code 0; 2 for
+bad input; 130 after Ctrl-C. With --master the searches run on Spark. Without it, several processes can share the file,
+each with its own --part. Searches that are already recorded are not repeated.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from isrcheck.checker.answers.findings import Result
 from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import cells
@@ -23,7 +21,6 @@ from isrcheck.checker.atlas.compute import (
     Computing,
     compute,
     compute_on_spark,
-    part_of,
     read_results,
     recorded_results,
     write_record,
@@ -48,25 +45,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
     try:
-        known = _recorded() | read_results(options.file)
-        computing = Computing(options.file, known, lambda search: searcher_of(limits).result(search, limits))
+        results = read_results(options.file)
+        with suppress(OSError, ValueError, KeyError):  # without a record, or with a damaged one
+            results = recorded_results(Record()) | results
+        computing = Computing(options.file, results, lambda search: searcher_of(limits).result(search, limits))
         if options.minutes > 0:
             _compute(computing, options, limits)
-            print(f"{len(computing.known) - len(known):,} new searches")
+            print(f"{len(computing.known) - len(results):,} new searches")
     except KeyboardInterrupt:
         return INTERRUPTED
     except UsageError as error:
         print(f"recording: {error}", file=sys.stderr)
         return BAD_INPUT
     if options.write is not None:
-        found, searches = write_record(options.write, cells(), computing.known, options.seconds_a_search)
-        print(f"{found:,} cells from {searches:,} searches are recorded in {options.write}")
+        count, searches = write_record(options.write, cells(), computing.known, options.seconds_a_search)
+        print(f"{count:,} cells from {searches:,} searches are recorded in {options.write}")
     return 0
 
 
 def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) -> None:
-    number, _, parts = options.part.partition("/")
-    wanted, seconds = part_of(int(number), int(parts)), 60 * options.minutes
+    number, parts = map(int, options.part.split("/"))
+    wanted, seconds = cells()[number::parts], 60 * options.minutes
     if options.master is None:
         compute(computing, wanted, time.monotonic() + seconds)
         return
@@ -75,13 +74,6 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
 
     with spark_session(SparkOptions(master=options.master), ProgressLine("atlas").announce) as session:
         compute_on_spark(session, computing, wanted, search_on_executor, limits, seconds)
-
-
-def _recorded() -> dict[str, Result]:
-    try:
-        return recorded_results(Record())
-    except (OSError, ValueError, KeyError):
-        return {}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """`python -m isrcheck.checker.atlas.sample`: searches a random sample of the record again.
 
-In:  the record; a seed; and the processor seconds after which no further search begins, or the number of searches.
-Out: what differs, in words. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record.
-
-The seed decides the order of the searches: with it and the number of searches, a difference is found again.
+Prints what differs. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record. The seed
+decides the order of the searches: with it and the number of searches, a difference is found again.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from isrcheck.checker.answers.recorded import Record, search_of_record
@@ -33,9 +30,9 @@ DIFFERS, NO_RECORD = 1, 2
 
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
-    """So many of the recorded searches with at most so many states, in the order that the seed decides. Searches that
-    a limit cut short are left out: how far they get depends on the machine."""
-    small = [one for one in record.every_search() if one["states"] <= most_states and "stopped" not in one]
+    """The first `count` recorded searches with at most `most_states` states, in the order that the seed decides.
+    Searches that a limit cut short are left out: how far they get depends on the machine."""
+    small = [search for search in record.every_search() if search["states"] <= most_states and "stopped" not in search]
     random.Random(seed).shuffle(small)  # noqa: S311 - no secret
     return small[:count]
 
@@ -43,18 +40,18 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
     """Search again, and yield what differs from the record. A limit that ends the search differs."""
     result = searcher.result(search_of_record(recorded), limits)
-    found = {"property" if name == "prop" else name: value for name, value in asdict(result).items()}
     for name in COMPARED:
+        value = getattr(result, "prop" if name == "property" else name)
         written = Word(recorded[name]) if name == "word" else recorded.get(name, ABSENT.get(name))
-        if found[name] != written:
-            yield f"{recorded['protocol']} {recorded['configuration']}: {name} is {found[name]}, recorded as {written}"
+        if value != written:
+            yield f"{recorded['protocol']} {recorded['configuration']}: {name} is {value}, recorded as {written}"
 
 
 def main(arguments: Sequence[str] | None = None, record: Record | None = None) -> int:
     """Search a sample again, and print what differs."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="decides which searches are made (default: 1)")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of a processor; then no search begins any more")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of a processor, after which no search begins")
     parser.add_argument("--searches", type=int, help="the number of searches, however long they take")
     options = parser.parse_args(arguments)
     try:
@@ -64,16 +61,13 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
         return NO_RECORD
     searcher, limits = searcher_of(Limits()), Limits(threads=1)
     made, began = 0, time.process_time()
-    for one in sampled(record, record.header["searches"], options.seed, MOST_STATES):
-        is_over = (
-            time.process_time() - began >= options.seconds if options.searches is None else made >= options.searches
-        )
-        if is_over:
+    for search in sampled(record, record.header["searches"], options.seed, MOST_STATES):
+        is_over = time.process_time() - began >= options.seconds
+        if is_over if options.searches is None else made >= options.searches:
             break
         made += 1
-        found = list(differences(one, searcher, limits))
-        if found:
-            print(*found, sep="\n")
+        if differing := list(differences(search, searcher, limits)):
+            print(*differing, sep="\n")
             print(
                 f"the record of the atlas differs; to find it again: {COMMAND} --seed {options.seed} --searches {made}"
             )

@@ -1,9 +1,6 @@
 """The tables of the atlas: the cases that their settings make, and their answers in an operator's words.
 
-In:  the clusters of the known releases, and the record, as a function from a case and a question to a finding; the
-     places where pages are kept (proofs.py).
-Out: a `Sheet` for topics, for producers and for transactions, with its lines; and its `Row`s: cases with the same
-     answers share a row, the worst rows come first, and every case is in exactly one row.
+Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
 Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what
 an election loses, so the cases of one table do not multiply those of another.
@@ -32,7 +29,7 @@ from isrcheck.checker.answers.questions import (
     losses_to_survive,
     read_by,
 )
-from isrcheck.checker.atlas.cells import ReleasedCluster, axes
+from isrcheck.checker.atlas.cells import ReleasedCluster, axes, combinations
 from isrcheck.checker.atlas.proofs import Histories, Searches, address_of
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Word
@@ -44,30 +41,29 @@ Answers = Callable[[Case, Question], Finding | None]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of answers: its topic, its heading, what it asks in full, and settings that it changes.
-
-    The columns that decide make the answer of a row as a whole.
-    """
+    """A column of answers."""
 
     topic: Topic
     heading: str
     asks: str
+    """The question in full."""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of a case that the question changes."""
     decides: bool = False
+    """Whether the answer of a row as a whole depends on the column."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A table: the name of its file, its title, what it is about, the settings that vary, and its columns.
-
-    `fails` says in a few words what is wrong where the settings permit a failure.
-    """
+    """A table."""
 
     file: str
     title: str
     about: str
     fails: str
+    """What is wrong where the settings permit a failure, in a few words."""
     settings: tuple[str, ...]
+    """The settings that vary, as fields of a `Case`."""
     columns: tuple[Column, ...]
 
 
@@ -163,34 +159,35 @@ def sheets(clusters: Sequence[ReleasedCluster], answers: Answers) -> list[Sheet]
 
 def _lines(kind: Kind, clusters: Sequence[ReleasedCluster], answers: Answers) -> Iterator[Line]:
     for name, cluster in _grouped(kind, clusters):
-        known = _known(kind, cluster)
+        defects = _known(kind, cluster)
         every = axes(cluster)
-        values = {name: every[name] for name in kind.settings}
-        for chosen in itertools.product(*values.values()):
-            changed: dict[str, Any] = dict(zip(values, chosen, strict=True))
-            case = replace(cluster.case, **changed)
+        for case in combinations(cluster.case, {name: every[name] for name in kind.settings}):
             if _is_possible(kind, case):
-                yield Line(name, case, tuple(_findings(one, case, known, answers) for one in kind.columns))
+                yield Line(name, case, tuple(_findings(column, case, defects, answers) for column in kind.columns))
 
 
 def _findings(
-    column: Column, case: Case, known: Sequence[Failure], answers: Answers
+    column: Column, case: Case, defects: Sequence[Failure], answers: Answers
 ) -> Mapping[Question, Finding | None]:
     case = replace(case, **column.changes)
     if column.topic is Topic.DEFECT:
-        asked = [_about(one) for one in known if concerns(case, one)]
+        questions = [_about(failure) for failure in defects if concerns(case, failure)]
     elif column.topic in (Topic.WRITES, Topic.READS):
-        asked = [Question(column.topic, number) for number in range(case.replication_factor)]
+        questions = [Question(column.topic, number) for number in range(case.replication_factor)]
     elif column.topic is Topic.SURVIVES:
-        asked = [Question(column.topic, lost) for lost in losses_to_survive(case)]
+        questions = [Question(column.topic, lost) for lost in losses_to_survive(case)]
     else:
-        asked = [Question(column.topic)]
-    return {question: answers(case, question) for question in asked}
+        questions = [Question(column.topic)]
+    return {question: answers(case, question) for question in questions}
 
 
 def _known(kind: Kind, cluster: ReleasedCluster) -> list[Failure]:
     """The known failures of a release whose settings vary in a table."""
-    return [one for one in failures() if is_in(one, cluster.release, cluster.case) and sheet_of(_about(one)) is kind]
+    return [
+        failure
+        for failure in failures()
+        if is_in(failure, cluster.release, cluster.case) and sheet_of(_about(failure)) is kind
+    ]
 
 
 def _about(failure: Failure) -> Question:
@@ -229,15 +226,11 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
     for cluster in reversed(clusters):
         if kind is TRANSACTIONS and not cluster.transactions:
             continue
-        known = tuple(map(_about, _known(kind, cluster)))
+        defects = tuple(map(_about, _known(kind, cluster)))
         case = cluster.case if kind is PRODUCERS else replace(cluster.case, numbering=())
-        if kind is TRANSACTIONS:
-            case = (
-                replace(case, protocol="", switches=())
-                if not any("protocol" in read_by(one) for one in known)
-                else case
-            )
-        groups.setdefault((case, cluster.transactions if kind is TRANSACTIONS else (), known), []).append(cluster)
+        if kind is TRANSACTIONS and not any("protocol" in read_by(question) for question in defects):
+            case = replace(case, protocol="", switches=())
+        groups.setdefault((case, cluster.transactions if kind is TRANSACTIONS else (), defects), []).append(cluster)
     return [(_name(group, clusters), group[0]) for group in groups.values()]
 
 
@@ -246,14 +239,16 @@ def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster])
     between its ends, and a mode is named if releases of the range have the other mode as well."""
     modes: dict[str, list[str]] = {}
     is_named = False
-    for mode in dict.fromkeys(one.mode for one in group):
-        of_mode = [one for one in clusters if one.mode == mode]
-        runs = itertools.groupby(of_mode, lambda one: any(one is other for other in group))
-        chosen = [[one.release.text for one in run] for is_in_group, run in runs if is_in_group]
+    for mode in dict.fromkeys(cluster.mode for cluster in group):
+        of_mode = [cluster for cluster in clusters if cluster.mode == mode]
+        runs = itertools.groupby(of_mode, lambda cluster: any(cluster is other for other in group))
+        chosen = [[cluster.release.text for cluster in run] for is_in_group, run in runs if is_in_group]
         modes.setdefault(", ".join(map(_range, chosen)), []).append(mode)
-        others = {one.release.text for one in clusters if one.mode != mode}
+        others = {cluster.release.text for cluster in clusters if cluster.mode != mode}
         is_named = is_named or not others.isdisjoint(itertools.chain(*chosen))
-    return "; ".join(f"{shown} {some[0]}" if is_named and len(some) == 1 else shown for shown, some in modes.items())
+    return "; ".join(
+        f"{shown} {of_modes[0]}" if is_named and len(of_modes) == 1 else shown for shown, of_modes in modes.items()
+    )
 
 
 def _range(releases: Sequence[str]) -> str:
@@ -265,64 +260,53 @@ def _range(releases: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class SettingColumn:
-    """A setting: its name in an address, the heading of its column, Kafka's key, and its value for a line."""
+    """A setting as a column."""
 
     name: str
+    """The name in an address."""
     heading: str
     key: str
-    of: Callable[[Line], str]
+    """Kafka's key."""
+    field: str = ""
+    """The field of a `Case`; empty: the releases of a line."""
+
+    def of(self, line: Line) -> str:
+        """The value of the setting for a line."""
+        if not self.field:
+            return line.releases
+        value = getattr(line.case, self.field)
+        if self.field == "transactions":
+            return "off" if dict(value).get("TXN_VERIFY") == "OFF" else "as in the release"
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-def _text(name: str) -> Callable[[Line], str]:
-    return lambda line: str(getattr(line.case, name))
-
-
-def _switch(name: str) -> Callable[[Line], str]:
-    return lambda line: "on" if getattr(line.case, name) else "off"
-
-
-def _verification(line: Line) -> str:
-    return "off" if dict(line.case.transactions).get("TXN_VERIFY") == "OFF" else "as in the release"
-
-
-RELEASES = SettingColumn("kafka", "Kafka", "the release of the brokers", lambda line: line.releases)
-REPLICAS = SettingColumn("replicas", "replicas", "replication.factor", _text("replication_factor"))
-
-SETTINGS = {
-    "acks": SettingColumn("acks", "acks", "acks", _text("acks")),
-    "replication_factor": REPLICAS,
-    "min_insync_replicas": SettingColumn("min-isr", "min ISR", "min.insync.replicas", _text("min_insync_replicas")),
-    "unclean_election": SettingColumn(
-        "unclean", "unclean election", "unclean.leader.election.enable", _switch("unclean_election")
-    ),
-    "leader_rebalance": SettingColumn(
-        "rebalance", "leader rebalance", "auto.leader.rebalance.enable", _switch("leader_rebalance")
-    ),
-    "enable_idempotence": SettingColumn(
-        "idempotence", "idempotent", "enable.idempotence", _switch("enable_idempotence")
-    ),
-    "retries": SettingColumn("retries", "retries", "retries", _switch("retries")),
-    "max_in_flight_requests": SettingColumn(
-        "in-flight", "in flight", "max.in.flight.requests.per.connection", _text("max_in_flight_requests")
-    ),
-    "transactions": SettingColumn(
-        "verification", "verification", "transaction.partition.verification.enable", _verification
-    ),
-}
-"""The settings by their names in a `Case`."""
+RELEASES = SettingColumn("kafka", "Kafka", "the release of the brokers")
+REPLICAS = SettingColumn("replicas", "replicas", "replication.factor", "replication_factor")
+SETTINGS = (
+    SettingColumn("acks", "acks", "acks", "acks"),
+    REPLICAS,
+    SettingColumn("min-isr", "min ISR", "min.insync.replicas", "min_insync_replicas"),
+    SettingColumn("unclean", "unclean election", "unclean.leader.election.enable", "unclean_election"),
+    SettingColumn("rebalance", "leader rebalance", "auto.leader.rebalance.enable", "leader_rebalance"),
+    SettingColumn("idempotence", "idempotent", "enable.idempotence", "enable_idempotence"),
+    SettingColumn("retries", "retries", "retries", "retries"),
+    SettingColumn("in-flight", "in flight", "max.in.flight.requests.per.connection", "max_in_flight_requests"),
+    SettingColumn("verification", "verification", "transaction.partition.verification.enable", "transactions"),
+)
 
 
 def settings_of(names: Sequence[str]) -> tuple[SettingColumn, ...]:
-    """The columns of a table: the releases, and the settings with these names."""
-    return (RELEASES, *(SETTINGS[name] for name in names))
+    """The columns of a table: the releases, and the settings with these fields of a `Case`."""
+    by_field = {setting.field: setting for setting in SETTINGS}
+    return (RELEASES, *(by_field[name] for name in names))
 
 
 def values_of(setting: SettingColumn, lines: Sequence[Line]) -> list[str]:
     """The values of a setting: releases in the order of the lines, numbers in order, anything else after them."""
-    found = list(dict.fromkeys(setting.of(line) for line in lines))
+    values = list(dict.fromkeys(setting.of(line) for line in lines))
     if setting is RELEASES:
-        return found
-    return sorted(found, key=lambda text: (not text.isdecimal(), text.rjust(3), text))
+        return values
+    return sorted(values, key=lambda text: (not text.isdecimal(), text.rjust(3), text))
 
 
 # --- Answers in words ---
@@ -411,22 +395,22 @@ def available(findings: Mapping[Question, Finding | None]) -> Words:
     """Say with how many brokers down something works: for every set of so many, and for how many larger sets."""
     works = -1
     for question in sorted(findings):
-        found = findings[question]
-        parts = () if found is None else found.parts
+        finding = findings[question]
+        parts = () if finding is None else finding.parts
         sets = sum(search.choices for search, _ in parts)
         able = sum(search.choices for search, result in parts if result.word is Word.REACHED)
         if able == sets > 0:
             works = question.number
             continue
         if any(result.word not in (Word.REACHED, Word.UNREACHABLE) for _, result in parts) or not parts:
-            why = NOT_RECORDED.text if found is None else "not decided"
+            why = NOT_RECORDED.text if finding is None else "not decided"
             if works < 0:
                 return Words(Grave.OPEN, why)
             return Words(Grave.OPEN, f"{_works(works)}; with {question.number} down: {why}")
         if works < 0:
             return Words(Grave.BROKEN, "never, even with all brokers up")
-        some = f"; with {question.number} down, for {able} of {sets} sets of brokers" if able else ""
-        return Words(Grave.FACT, _works(works) + some)
+        partly = f"; with {question.number} down, for {able} of {sets} sets of brokers" if able else ""
+        return Words(Grave.FACT, _works(works) + partly)
     return Words(Grave.FACT, _works(works)) if works >= 0 else NOT_ASKED
 
 
@@ -436,11 +420,11 @@ def survived(findings: Mapping[Question, Finding | None]) -> Words:
         return NOT_ASKED
     lost = 0
     for question in sorted(findings):
-        found = findings[question]
-        if found is None or found.word not in (Word.REACHED, Word.UNREACHABLE):
-            why = NOT_RECORDED.text if found is None else "not decided"
+        finding = findings[question]
+        if finding is None or finding.word not in (Word.REACHED, Word.UNREACHABLE):
+            why = NOT_RECORDED.text if finding is None else "not decided"
             return Words(Grave.OPEN, f"{_up_to(lost)}; with {question.number} lost: {why}" if lost else why)
-        if found.word is Word.UNREACHABLE:
+        if finding.word is Word.UNREACHABLE:
             break
         lost = question.number
     if not lost:
@@ -462,51 +446,56 @@ def _works(most: int) -> str:
 
 @dataclass(frozen=True)
 class Exposures:
-    """The known failures of a case's release, by their names: those to which it is exposed; those `beside` them that
-    need a loss of power or of a disk; `open` ones are undecided, and of `unsearched` ones no model of the release has
-    what they need.
-
-    `absent` counts the others, and `depth` is the least depth to which they were searched (None: to the end).
-    """
+    """The known failures of a case's release, by their names."""
 
     defects: tuple[str, ...]
+    """Those to which the case is exposed."""
     beside: tuple[str, ...]
+    """Those to which it is exposed by a loss of power or of a disk."""
     open: tuple[str, ...]
+    """Those for which it is undecided."""
     unsearched: tuple[str, ...]
+    """Those that need something that no model of the release has."""
     absent: int
+    """The number of the others."""
     depth: int | None
+    """The least depth to which the others were searched (None: to the end)."""
 
 
 def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
     """Sort the findings about known failures that concern a case."""
-    asked = {one.name: found for one, found in findings.items() if found is not None}
-    fails = [name for name, found in asked.items() if is_exposed(named(name), found)]
-    unsearched = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
-    unknown = [one.name for one, found in findings.items() if found is None or is_open(named(one.name), found)]
-    gone = [found for name, found in asked.items() if name not in {*fails, *unsearched, *unknown}]
-    depths = [found.least_depth for found in gone]
+    recorded = {question.name: finding for question, finding in findings.items() if finding is not None}
+    fails = [name for name, finding in recorded.items() if is_exposed(named(name), finding)]
+    unsearched = [name for name, finding in recorded.items() if finding.word is Word.NOT_APPLICABLE]
+    unknown = [
+        question.name
+        for question, finding in findings.items()
+        if finding is None or is_open(named(question.name), finding)
+    ]
+    gone = [finding for name, finding in recorded.items() if name not in {*fails, *unsearched, *unknown}]
+    depths = [finding.least_depth for finding in gone]
     return Exposures(
         defects=tuple(name for name in fails if not loses_data(named(name))),
         beside=tuple(name for name in fails if loses_data(named(name))),
         open=tuple(unknown),
         unsearched=tuple(unsearched),
         absent=len(gone),
-        depth=min((one for one in depths if one is not None), default=None),
+        depth=min((depth for depth in depths if depth is not None), default=None),
     )
 
 
-def said_of(found: Exposures) -> Words:
+def said_of(sorted_out: Exposures) -> Words:
     """Say how many known defects a case is exposed to, those of power and disks left out."""
-    if found.defects:
-        others = f"; {len(found.open)} not decided" if found.open else ""
-        return Words(Grave.BROKEN, f"exposed to {counted(len(found.defects), 'known defect')}{others}")
-    if found.open:
-        return Words(Grave.OPEN, f"{counted(len(found.open), 'known defect')} not decided")
-    missing = f"; {len(found.unsearched)} not searched" if found.unsearched else ""
-    if not found.absent:
+    if sorted_out.defects:
+        others = f"; {len(sorted_out.open)} not decided" if sorted_out.open else ""
+        return Words(Grave.BROKEN, f"exposed to {counted(len(sorted_out.defects), 'known defect')}{others}")
+    if sorted_out.open:
+        return Words(Grave.OPEN, f"{counted(len(sorted_out.open), 'known defect')} not decided")
+    missing = f"; {len(sorted_out.unsearched)} not searched" if sorted_out.unsearched else ""
+    if not sorted_out.absent:
         return Words(Grave.NOTHING, missing.lstrip("; ")) if missing else NONE_KNOWN
-    if found.depth is not None:
-        return Words(Grave.TO_DEPTH, f"not exposed, to depth {found.depth}{missing}")
+    if sorted_out.depth is not None:
+        return Words(Grave.TO_DEPTH, f"not exposed, to depth {sorted_out.depth}{missing}")
     return Words(Grave.TO_THE_END, f"not exposed, to the end{missing}")
 
 
@@ -552,7 +541,7 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
     A broken promise is attributed to the known defects of the release, if the case is exposed to one.
     """
-    deciding = [(one.topic, cell.words.grave) for one, cell in zip(columns, cells, strict=True) if one.decides]
+    deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
     if Grave.ALLOWED in graves or (Grave.BROKEN in graves and not is_exposed):
@@ -580,7 +569,7 @@ def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[
     lines, rows = sheet.lines, []
     for line in lines:
         cells = cells_of(line)
-        values = tuple(frozenset({one.of(line)}) for one in settings)
+        values = tuple(frozenset({setting.of(line)}) for setting in settings)
         rows.append(Row(status_of(sheet.kind.columns, cells), values, cells))
     spelling = Spelling(lines, settings)
     count = 0
@@ -588,10 +577,10 @@ def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[
         count = len(rows)
         for place in reversed(range(len(settings))):
             rows = _joined(map(spelling.widened, rows), place)
-    order = [{value: number for number, value in enumerate(values_of(one, lines))} for one in settings]
+    order = [{value: number for number, value in enumerate(values)} for values in spelling.order]
 
     def place_of(row: Row) -> tuple[int, list[list[int]]]:
-        places = [sorted(order[place][one] for one in some) for place, some in enumerate(row.values)]
+        places = [sorted(order[place][value] for value in values) for place, values in enumerate(row.values)]
         return list(Status).index(row.status), places
 
     return sorted(rows, key=place_of)
@@ -603,17 +592,10 @@ def _joined(rows: Iterable[Row], place: int) -> list[Row]:
     for row in rows:
         alike[row.status, row.values[:place], row.values[place + 1 :], row.cells].append(row)
     joined = []
-    for some in alike.values():
-        values = frozenset().union(*(row.values[place] for row in some))
-        first = some[0]
-        joined.append(
-            Row(
-                first.status,
-                (*first.values[:place], values, *first.values[place + 1 :]),
-                first.cells,
-                sum(row.cases for row in some),
-            )
-        )
+    for first, *others in alike.values():
+        values = first.values[place].union(*(row.values[place] for row in others))
+        cases = first.cases + sum(row.cases for row in others)
+        joined.append(replace(first, values=(*first.values[:place], values, *first.values[place + 1 :]), cases=cases))
     return joined
 
 
@@ -621,26 +603,31 @@ class Spelling:
     """The values of rows as text."""
 
     def __init__(self, lines: Sequence[Line], settings: Sequence[SettingColumn]) -> None:
-        self.order = [values_of(one, lines) for one in settings]
+        self.order = [values_of(setting, lines) for setting in settings]
         self._of_replicas: dict[str, list[set[str]]] = {}
         for line in lines:
-            found = self._of_replicas.setdefault(REPLICAS.of(line), [set() for _ in settings])
-            for values, setting in zip(found, settings, strict=True):
+            of_settings = self._of_replicas.setdefault(REPLICAS.of(line), [set() for _ in settings])
+            for values, setting in zip(of_settings, settings, strict=True):
                 values.add(setting.of(line))
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """The row; where it has every value that occurs with its numbers of replicas, it gets the others as well, so
-        that rows with other numbers of replicas can join it."""
+        """The row; a setting of which it has every value that occurs with its numbers of replicas gets the other values
+        as well, so that rows with other numbers of replicas can join it."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
-        return replace(row, values=tuple(frozenset(all_) if some >= now else some for some, now, all_ in pairs))
+        return replace(
+            row,
+            values=tuple(
+                frozenset(every_value) if values >= possible_values else values
+                for values, possible_values, every_value in pairs
+            ),
+        )
 
     def _possible(self, row: Row) -> list[set[str]]:
         """For each setting the values that occur with the row's numbers of replicas."""
         numbers = list(self._of_replicas) if self._place is None else row.values[self._place]
-        found = [self._of_replicas[one] for one in numbers]
-        possible = [set().union(*values) for values in zip(*found, strict=True)]
+        possible = [set().union(*values) for values in zip(*map(self._of_replicas.__getitem__, numbers), strict=True)]
         if self._place is not None:
             possible[self._place] = set(self.order[self._place])
         return possible
@@ -649,14 +636,14 @@ class Spelling:
         """The text of each setting: `any` if the row has every value that occurs with its numbers of replicas."""
         texts = []
         for order, values, possible in zip(self.order, row.values, self._possible(row), strict=True):
-            shown = [one for one in order if one in values and one in possible]
+            shown = [value for value in order if value in values and value in possible]
             texts.append("any" if len(shown) > 1 and len(shown) == len(possible) else ", ".join(shown))
         return texts
 
     def masks(self, row: Row) -> list[int]:
         """The values of each setting as a number: bit N for the value N in the order of the filter."""
         return [
-            sum(1 << number for number, one in enumerate(order) if one in values)
+            sum(1 << number for number, value in enumerate(order) if value in values)
             for order, values in zip(self.order, row.values, strict=True)
         ]
 
@@ -677,16 +664,22 @@ class Cells:
         """The cells of a line, in the order of the columns."""
         return tuple(self._cell(*pair) for pair in zip(columns, line.findings, strict=True))
 
-    def _cell(self, column: Column, asked: Asked) -> Cell:
+    def _cell(self, column: Column, findings: Asked) -> Cell:
         if column.topic is Topic.DEFECT:
-            return self._of_defects(column, asked)
+            return self._of_defects(column, findings)
         if column.topic in (Topic.WRITES, Topic.READS):
-            labels = [(f"{one.number} down", found) for one in sorted(asked) if (found := asked[one]) is not None]
-            return Cell(available(asked), self.searches.address(column.asks, labels))
+            labels = [
+                (f"{question.number} down", finding_of)
+                for question in sorted(findings)
+                if (finding_of := findings[question]) is not None
+            ]
+            return Cell(available(findings), self.searches.address(column.asks, labels))
         if column.topic is Topic.SURVIVES:
-            labels = [(f"{one.number} lost", found) for one, found in asked.items() if found is not None]
-            return Cell(survived(asked), self.searches.address(column.asks, labels) if labels else "")
-        (finding,) = asked.values()
+            labels = [
+                (f"{question.number} lost", answer) for question, answer in findings.items() if answer is not None
+            ]
+            return Cell(survived(findings), self.searches.address(column.asks, labels) if labels else "")
+        (finding,) = findings.values()
         if finding is None:
             return Cell(NOT_RECORDED, "")
         if finding.fails and finding.history is not None:
@@ -695,11 +688,11 @@ class Cells:
             address = self.searches.address(column.asks, [("", finding)])
         return Cell(said(column.topic, finding), address, remark=_remark(column, finding))
 
-    def _of_defects(self, column: Column, asked: Asked) -> Cell:
-        if not asked:
+    def _of_defects(self, column: Column, findings: Asked) -> Cell:
+        if not findings:
             return Cell(NONE_KNOWN, "")
-        sorted_out = exposures(asked)
-        failures = [(named(one.name), finding) for one, finding in asked.items() if finding is not None]
+        sorted_out = exposures(findings)
+        failures = [(named(question.name), finding) for question, finding in findings.items() if finding is not None]
         labels = [(f"{failure.number} {failure.title}", finding) for failure, finding in failures]
         beside = tuple(_mark(name) for name in sorted_out.beside)
         return Cell(
@@ -717,7 +710,7 @@ def _mark(name: str) -> Mark:
 
 
 def _remark(column: Column, finding: Finding) -> str:
-    """A remark on the answer: that it was derived, which of several promises it is about, or why there is none."""
+    """A remark on the answer: that it was derived, which of several promises is broken, or why there is no answer."""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}"
     if column.topic is Topic.TRANSACTIONS and finding.fails:

@@ -1,9 +1,7 @@
 """The settings in effect for producers, consumers and transactions: defaults that depend on other settings, and
 combinations that Kafka refuses.
 
-In:  `Settings`, and the versions of the cluster.
-Out: a `Producer`, a `Consumer`, `Transactions`; or a PropertiesError if Kafka refuses the settings (as KafkaProducer,
-     ProducerConfig and the coordinator do).
+Kafka refuses them in KafkaProducer, in ProducerConfig and in the coordinator.
 
 A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight. If
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if it was requested,
@@ -21,20 +19,13 @@ transaction.partition.verification.enable=false beside transaction.version=2 is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
 from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, PropertiesError
 from isrcheck.checker.cluster.releases import Role, Version, knows
-from isrcheck.checker.cluster.settings import (
-    GivenSetting,
-    RoleSettings,
-    Setting,
-    Settings,
-    UnderstoodSetting,
-    default_of,
-)
+from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, default_of
 from isrcheck.checker.cluster.versions import Versions
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck, UnknownProducer
 from isrcheck.models.transactions.values import Verification
@@ -52,34 +43,31 @@ DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
 @dataclass(frozen=True)
 class Producer:
-    """The settings in effect for a producer, and whether it is idempotent and uses transactions.
-
-    `numbering` holds the model's entries for what its release does with sequence numbers, at the client and at brokers.
-    """
+    """The settings in effect for a producer."""
 
     acks: Setting[str]
     retries: Setting[int]
     in_flight: Setting[int]
     is_idempotent: Setting[bool]
-    has_transactions: Setting[bool]
+    has_transactions: bool
     numbering: Mapping[str, int]
-    understood: tuple[UnderstoodSetting, ...]
+    """The model's entries for what this release does with sequence numbers, at the client and at brokers."""
+    understood: tuple[Setting[Any], ...]
+    """The settings that the report shows."""
 
     @property
-    def defaults(self) -> tuple[UnderstoodSetting, ...]:
+    def defaults(self) -> tuple[Setting[Any], ...]:
         """The settings that count, and have the default of a Java client."""
         decide = {ACKS, IDEMPOTENCE, *(() if self.is_idempotent.value else (RETRIES, IN_FLIGHT))}
-        return tuple(one for one in self.understood if one.key in decide and one.is_default)
+        return tuple(setting for setting in self.understood if setting.key in decide and setting.is_default)
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
     """Return the producer with these settings. Raises PropertiesError if Kafka refuses the settings."""
-    rules = _Rules(settings, versions)
+    rules = _Rules(settings, versions.release, Role.PRODUCER)
     idempotence, wants = rules.idempotence()
-    acks = rules.setting_for(ACKS, "all" if wants else None, wants)
-    retries = rules.setting_for(RETRIES, MOST if wants else None, wants)
-    is_first = wants is not None and not versions.release.has("1.0")
-    in_flight = rules.setting_for(IN_FLIGHT, 1 if is_first else None, wants)
+    acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
+    in_flight = rules.derived(IN_FLIGHT, None if versions.release.has("1.0") else 1, wants)
     identified = rules.given(TRANSACTIONAL_ID)
     searched = "two resends are" if idempotence.value else "one resend is"
     resends = f"a failed request is sent again ({searched} searched)"
@@ -90,27 +78,21 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     requests = f"up to {in_flight.value} requests of a producer at a time"
     if in_flight.value == 1:
         requests = "one request at a time"
-    lines = [
-        rules.line(ACKS, acks, _ACKS_MEAN[acks.value]),
-        rules.line(RETRIES, retries, resends),
-        rules.line(IN_FLIGHT, in_flight, requests),
+    understood: list[Setting[Any]] = [
+        acks.means(_ACKS_MEAN[acks.value]),
+        retries.means(resends),
+        in_flight.means(requests),
     ]
     if rules.knows(IDEMPOTENCE):
-        meaning = (
-            "a leader recognises a resend by its sequence number"
-            if idempotence.value
-            else "a leader appends a resend as a new record"
-        )
-        lines.append(rules.line(IDEMPOTENCE, idempotence, meaning))
+        meaning = "a leader appends a resend as a new record"
+        if idempotence.value:
+            meaning = "a leader recognises a resend by its sequence number"
+        understood.append(idempotence.means(meaning))
     if identified:
-        lines.append(
-            UnderstoodSetting(
-                TRANSACTIONAL_ID, identified.text, f"records belong to transactions{identified.note}", identified.source
-            )
-        )
-    lines += rules.delivery_timeout()
-    transactions = Setting(identified is not None, identified.source if identified else "")
-    return Producer(acks, retries, in_flight, idempotence, transactions, _numbering(versions.release), tuple(lines))
+        understood.append(identified.in_effect.means("records belong to transactions"))
+    understood += rules.delivery_timeout()
+    numbering = _numbering(versions.release)
+    return Producer(acks, retries, in_flight, idempotence, bool(identified), numbering, tuple(understood))
 
 
 def _numbering(release: Version) -> Mapping[str, int]:
@@ -137,16 +119,16 @@ class _Obstacle:
 class _Rules(RoleSettings):
     """The rules of one Kafka release, applied to the given settings of producers."""
 
-    def __init__(self, settings: Settings, versions: Versions) -> None:
-        super().__init__(settings, versions.release, Role.PRODUCER)
-        is_3_1_0 = self.release.has("3.1") and not self.release.has_patch("3.1.1")
-        self.gives_way = self.release.has_patch("3.0.1") and not is_3_1_0
+    @property
+    def gives_way(self) -> bool:
+        """Whether the default idempotence gives way to other settings."""
+        return self.release.has_patch("3.0.1") and (self.release.has_patch("3.1.1") or not self.release.has("3.1"))
 
-    def setting_for(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key; an absent value becomes `becomes`, if the setting `wants` needs that."""
+    def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
+        """Return the value of a key; an absent value becomes `needed` (None: any), which the setting `wants` needs."""
         usual = self.setting(key)
-        if wants is not None and becomes is not None and becomes != usual.value and self.given(key) is None:
-            return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")
+        if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
+            return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
         return usual
 
     def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
@@ -159,15 +141,13 @@ class _Rules(RoleSettings):
                     f"{identified.spelled} ({identified.source}) needs enable.idempotence=true",
                     "write enable.idempotence=true, or leave transactional.id out",
                 )
-            return Setting(False, explicit.source), None
-        usual = default_of(self.release)
+            return explicit.in_effect, None
         if self.gives_way and not explicit:
             return self._idempotence_by_default(identified), identified
         wants = explicit or identified
         if wants is None:
-            if self.release.has("3.0"):
-                usual += ", true, has no effect (KAFKA-13598)"
-            return Setting(False, usual), None
+            note = ", true, has no effect (KAFKA-13598)" if self.release.has("3.0") else ""
+            return _idempotence(False, default_of(self.release) + note), None
         for obstacle in self._obstacles():
             if wants is explicit:
                 because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
@@ -176,21 +156,21 @@ class _Rules(RoleSettings):
                 undo = "leave transactional.id out"
             raise self._refusal(obstacle.given, f"{because} needs {obstacle.need}", f"{obstacle.cure}, or {undo}")
         if wants is explicit:
-            return Setting(True, explicit.source), wants
-        return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
+            return wants.in_effect, wants
+        return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
         """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id.
 
         Since 4.0 too many requests in flight are refused, also if another setting disables it (KAFKA-17927)."""
         obstacles = list(self._obstacles())
-        for one in obstacles:
-            if one.given.key == IN_FLIGHT and self.release.has("4.0"):
-                because = f"enable.idempotence=true ({default_of(self.release)}) needs {one.need}"
+        for obstacle in obstacles:
+            if obstacle.given.key == IN_FLIGHT and self.release.has("4.0"):
+                because = f"enable.idempotence=true ({default_of(self.release)}) needs {obstacle.need}"
                 undo = "" if identified else ", or write enable.idempotence=false"
-                raise self._refusal(one.given, because, one.cure + undo)
+                raise self._refusal(obstacle.given, because, obstacle.cure + undo)
         if not obstacles:
-            return Setting(True, default_of(self.release))
+            return _idempotence(True, default_of(self.release))
         obstacle = obstacles[0]
         if identified:
             raise self._refusal(
@@ -198,7 +178,7 @@ class _Rules(RoleSettings):
                 f"it disables idempotence, which {identified.spelled} ({identified.source}) needs",
                 f"{obstacle.cure}, or leave transactional.id out",
             )
-        return Setting(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
+        return _idempotence(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
 
     def _obstacles(self) -> Iterator[_Obstacle]:
         """Yield the given settings that conflict with idempotence."""
@@ -209,7 +189,7 @@ class _Rules(RoleSettings):
             yield _Obstacle(acks, "acks=all", "write acks=all")
         if in_flight and not self.release.has("1.0") and in_flight.value != 1:
             yield _Obstacle(in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1")
-        elif in_flight and isinstance(in_flight.value, int) and in_flight.value > MOST_IN_FLIGHT:
+        elif in_flight and in_flight.value > MOST_IN_FLIGHT:
             most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
             yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
 
@@ -219,21 +199,27 @@ class _Rules(RoleSettings):
             f"because {because}; {cure}"
         )
 
-    def delivery_timeout(self) -> Sequence[UnderstoodSetting]:
+    def delivery_timeout(self) -> Sequence[Setting[Any]]:
         """Return the delivery timeout (since 2.1), if given. Raises PropertiesError if it is shorter than a request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
         linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
-        assert isinstance(given.value, int)
         if given.value < min(linger + request, MOST):
             raise self._refusal(
                 given,
                 f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
                 f"write {DELIVERY_TIMEOUT}={linger + request} or more",
             )
-        meaning = f"limits the resends of a record; the model has no clock, so any resend can be the last{given.note}"
-        return [UnderstoodSetting(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
+        return [
+            given.in_effect.means(
+                "limits the resends of a record; the model has no clock, so any resend can be the last"
+            )
+        ]
+
+
+def _idempotence(value: bool, source: str) -> Setting[bool]:
+    return Setting(value, source, IDEMPOTENCE, str(value).lower())
 
 
 _ACKS_MEAN = {
@@ -253,22 +239,28 @@ _READS_THE_LEADER = ".LeaderSelector"
 
 _WORDS_OF_THE_OLD_CONSUMER = {"smallest": "earliest", "largest": "latest"}
 
+CLIENT_KEYS = (
+    *((Role.PRODUCER, key) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
+    *((Role.CONSUMER, key) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
+    (Role.BROKER, REPLICA_SELECTOR),
+)
+"""The keys on which the settings of a producer and of a consumer depend."""
+
 
 @dataclass(frozen=True)
 class Consumer:
-    """The settings in effect for a consumer.
-
-    `is_given` says whether any setting of a consumer is given. `why_unsearched` is the reason why the model does not
-    have this consumer, or None.
-    """
+    """The settings in effect for a consumer."""
 
     isolation_level: Setting[str]
     offset_reset: Setting[str]
     reads_followers: bool
     is_given: bool
+    """Whether any setting of a consumer is given."""
     why_unsearched: str | None
+    """The reason why the model does not have this consumer, or None."""
     release: Version
-    understood: tuple[UnderstoodSetting, ...]
+    understood: tuple[Setting[Any], ...]
+    """The settings that the report shows."""
 
     @property
     def values(self) -> Mapping[str, int]:
@@ -289,19 +281,18 @@ class Consumer:
 def read_consumer(settings: Settings, versions: Versions) -> Consumer:
     """Return the consumer with these settings. Raises PropertiesError if Kafka refuses the settings."""
     own = RoleSettings(settings, versions.release, Role.CONSUMER)
-    is_given = any(each.role is Role.CONSUMER and knows(versions.release, each.role, each.key) for each in settings)
+    is_given = any(
+        setting.role is Role.CONSUMER and knows(versions.release, setting.role, setting.key) for setting in settings
+    )
     level, reset = own.setting(ISOLATION_LEVEL), _offset_reset(own)
-    lines = []
+    understood = []
     if own.knows(ISOLATION_LEVEL):
-        lines.append(own.line(ISOLATION_LEVEL, level, _LEVEL_MEANS[level.value]))
-    why = None
-    if reset.value.startswith(BY_DURATION):
-        why = f"{OFFSET_RESET}={reset.value} is not modelled"
+        understood.append(level.means(_LEVEL_MEANS[level.value]))
+    why = f"{OFFSET_RESET}={reset.value} is not modelled" if reset.value.startswith(BY_DURATION) else None
     if is_given:
-        meaning = _RESET_MEANS.get(reset.value, "not modelled: consumers are not searched")
-        lines.append(own.line(OFFSET_RESET, reset, meaning))
-    reads_followers, selector_lines = _reads_followers(settings, versions)
-    return Consumer(level, reset, reads_followers, is_given, why, versions.release, (*lines, *selector_lines))
+        understood.append(reset.means(_RESET_MEANS.get(reset.value, "not modelled: consumers are not searched")))
+    reads_followers, selectors = _reads_followers(settings, versions)
+    return Consumer(level, reset, reads_followers, is_given, why, versions.release, (*understood, *selectors))
 
 
 _LEVEL_MEANS = {
@@ -327,7 +318,7 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
                 f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
                 f"only the old consumers before 2.0 knew that value; write {OFFSET_RESET}={policy}"
             )
-        return Setting(policy, setting.source)
+        return replace(setting, value=policy)
     if setting.value.startswith(BY_DURATION) and not own.release.has("4.0"):
         raise PropertiesError(
             f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
@@ -336,23 +327,24 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
     return setting
 
 
-def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[UnderstoodSetting]]:
-    """Return whether consumers read from followers (KIP-392), which takes a selector of brokers and a client's rack."""
+def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:
+    """Return whether consumers read from followers (KIP-392), which takes a selector of brokers and a client's rack;
+    and these settings."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
     selects = selector is not None and selector.text != "" and not selector.text.endswith(_READS_THE_LEADER)
     has_rack = rack is not None and rack.text != ""
     reads = selects and has_rack
     meaning = "consumers may read from followers" if reads else "consumers read from the leader"
-    found = []
-    for given, other, lacks in (
+    understood = []
+    for given, has_other, lacks in (
         (selector, has_rack, f"no {CLIENT_RACK} is given"),
         (rack, selects, f"no {REPLICA_SELECTOR} is given that selects followers"),
     ):
         if given is not None:
-            why = "" if reads or other else f": {lacks}"
-            found.append(UnderstoodSetting(given.key, given.text, f"{meaning}{why}{given.note}", given.source))
-    return reads, found
+            why = "" if reads or has_other else f": {lacks}"
+            understood.append(given.in_effect.means(meaning + why))
+    return reads, understood
 
 
 # --- Transactions ---
@@ -364,7 +356,6 @@ LOG_MIN_ISR = "transaction.state.log.min.isr"
 VERIFICATION = "transaction.partition.verification.enable"
 TRANSACTION_VERSION = "transaction.version"
 _OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
-
 _FIRST_WITH_TV2 = "4.0"
 
 
@@ -380,7 +371,8 @@ class Transactions:
     """The reason why no transaction can begin, or None."""
     decisive: tuple[GivenSetting, ...]
     """The given settings that count."""
-    understood: tuple[UnderstoodSetting, ...]
+    understood: tuple[Setting[Any], ...]
+    """The settings that the report shows."""
     assumed: str = ""
     """What is assumed of the cluster's features and of clients; empty if nothing is."""
     only_copy: str = ""
@@ -395,11 +387,9 @@ class Transactions:
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     """Return the transactions of a producer with a transactional.id. Raises PropertiesError if they are refused."""
     release = versions.release
-    producers = RoleSettings(settings, release, Role.PRODUCER)
-    brokers = RoleSettings(settings, release, Role.BROKER)
-    lines = _timeout(producers, brokers)
-    log_lines, why_none_begins = _transaction_log(brokers)
-    lines += log_lines
+    producers, brokers = (RoleSettings(settings, release, role) for role in (Role.PRODUCER, Role.BROKER))
+    timeouts, (log, why_none_begins) = _timeout(producers, brokers), _transaction_log(brokers)
+    understood = [*timeouts, *log]
     level, verifies = _transaction_version(brokers, versions), brokers.setting(VERIFICATION)
     has_tv2 = has_new_epochs(level.value)
     protocol = transactions_generation(release, level.value)
@@ -409,22 +399,19 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
             why = f"{VERIFICATION}=false beside {TRANSACTION_VERSION}=2 is not modelled"
         elif not verifies.value:
             values["TXN_VERIFY"] = int(Verification.OFF)
-        meaning = (
-            "leaders ask the coordinator before the first append of a transaction"
-            if verifies.value
-            else "leaders append without asking the coordinator"
-        )
-        lines.append(brokers.line(VERIFICATION, verifies, meaning))
+        meaning = "leaders append without asking the coordinator"
+        if verifies.value:
+            meaning = "leaders ask the coordinator before the first append of a transaction"
+        understood.append(verifies.means(meaning))
+    assumed = ""
     if release.has(_FIRST_WITH_TV2):
         meaning = "every transaction ends with a new epoch" if has_tv2 else "transactions of a producer share an epoch"
-        lines.append(brokers.line(TRANSACTION_VERSION, level, meaning))
+        understood.append(level.means(meaning))
+        assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
     keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
     only_copy = next((f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1), "")
-    assumed = ""
-    if release.has(_FIRST_WITH_TV2):
-        assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed, only_copy)
+    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
@@ -435,8 +422,8 @@ def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
     return clients if is_given else f"{TRANSACTION_VERSION}=2, {level.source}; and {clients}"
 
 
-def _timeout(producers: RoleSettings, brokers: RoleSettings) -> list[UnderstoodSetting]:
-    """Return the time-out of transactions and its limit, if given. Raises PropertiesError if they are refused."""
+def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting[Any]]:
+    """Yield the time-out of transactions and its limit, if given. Raises PropertiesError if they are refused."""
     timeout, most = producers.setting(TIMEOUT), brokers.setting(MOST_TIMEOUT)
     given, limit = producers.given(TIMEOUT), brokers.given(MOST_TIMEOUT)
     if not 0 < timeout.value <= most.value:
@@ -448,43 +435,36 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> list[UnderstoodS
             f"(INVALID_TRANSACTION_TIMEOUT), because {TIMEOUT}={timeout.value} is not between 1 and "
             f"{MOST_TIMEOUT}={most.value}; {cure}{', or raise ' + MOST_TIMEOUT if timeout.value else ''}"
         )
-    lines = []
     if given:
-        meaning = "a longer transaction is aborted; the model has no clock, and searches no such time-out"
-        lines.append(producers.line(TIMEOUT, timeout, meaning))
+        yield timeout.means("a longer transaction is aborted; the model has no clock, and searches no such time-out")
     if limit:
-        lines.append(brokers.line(MOST_TIMEOUT, most, f"the most that {TIMEOUT} may be"))
-    return lines
+        yield most.means(f"the most that {TIMEOUT} may be")
 
 
-def _transaction_log(brokers: RoleSettings) -> tuple[list[UnderstoodSetting], str | None]:
+def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
     """Return what is given about the coordinators' log, and the reason why nothing can be appended to it, or None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
-    needed, why = least.value, None
-    if needed > replicas.value and brokers.release.has("3.7"):
-        needed = replicas.value
+    needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
+    why = None
     if needed > replicas.value:
         why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}"
-    lines = []
+    understood = []
     if brokers.given(LOG_REPLICAS):
-        meaning = "replicas of the coordinators' log, which is taken to lose nothing"
-        lines.append(brokers.line(LOG_REPLICAS, replicas, meaning))
+        understood.append(replicas.means("replicas of the coordinators' log, which is assumed to lose nothing"))
     if brokers.given(LOG_MIN_ISR):
-        meaning = f"a step of a transaction needs {needed} of them in sync" + (": no transaction can begin" * bool(why))
-        lines.append(brokers.line(LOG_MIN_ISR, least, meaning))
-    return lines, why
+        none_begins = ": no transaction can begin" if why else ""
+        understood.append(least.means(f"a step of a transaction needs {needed} of them in sync{none_begins}"))
+    return understood, why
 
 
 def _transaction_version(brokers: RoleSettings, versions: Versions) -> Setting[int]:
     """Return the level of the feature `transaction.version`; new clusters have 2 since 4.0."""
-    given = brokers.given(TRANSACTION_VERSION)
-    if given:
-        assert isinstance(given.value, int)
-        return Setting(given.value, given.source)
+    if given := brokers.given(TRANSACTION_VERSION):
+        return given.in_effect
+    level, source = 0, f"off with metadata.version {versions.protocol.value}; give {TRANSACTION_VERSION}=2 if it is on"
     if not versions.release.has(_FIRST_WITH_TV2):
-        return Setting(0, f"new in {_FIRST_WITH_TV2}")
-    if versions.protocol.value.has(FIRST_TV2_BY_DEFAULT):
-        return Setting(
-            2, f"the default of a cluster created with {_FIRST_WITH_TV2}; give {TRANSACTION_VERSION}=0 if not"
-        )
-    return Setting(0, f"off with metadata.version {versions.protocol.value}; give {TRANSACTION_VERSION}=2 if it is on")
+        source = f"new in {_FIRST_WITH_TV2}"
+    elif versions.protocol.value.has(FIRST_TV2_BY_DEFAULT):
+        level = 2
+        source = f"the default of a cluster created with {_FIRST_WITH_TV2}; give {TRANSACTION_VERSION}=0 if not"
+    return Setting(level, source, TRANSACTION_VERSION, str(level))

@@ -1,10 +1,9 @@
-"""Reads a cluster's settings from Kafka's own configuration files and tools.
+"""Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools.
 
 In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe`,
      `kafka-configs --describe` and `kafka-features describe`; and the versions if they are given.
-Out: a `Reading`: for each distinct configuration of a topic a `Cluster`, with the settings on which the safety of
-replication depends, their sources, the generation, the topics and partitions that have it, the ignored settings with
-the reasons, and what is assumed because the files do not say it: nothing is assumed in silence.
+Out: a `Reading`: for each distinct configuration of a topic a `Cluster`. Whatever is assumed because the files do not
+     give it is named.
 
 A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
 
@@ -17,22 +16,14 @@ ConfigurationControlManager), and it takes precedence over the brokers' files. A
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 from isrcheck.checker.cluster.clients import (
-    ACKS,
-    CLIENT_RACK,
-    DELIVERY_TIMEOUT,
-    IDEMPOTENCE,
-    IN_FLIGHT,
-    ISOLATION_LEVEL,
-    OFFSET_RESET,
-    REPLICA_SELECTOR,
-    RETRIES,
-    TRANSACTIONAL_ID,
+    CLIENT_KEYS,
     Consumer,
     Producer,
     Transactions,
@@ -43,20 +34,17 @@ from isrcheck.checker.cluster.clients import (
 from isrcheck.checker.cluster.describe import Described, DescribedTopic, Partition, listed, read_described
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.cluster.property_files import READERS, Layer, PropertiesError, Section, file_section, shown
-from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version, default, version_of_binaries
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, file_section
+from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
     OF_CONTROLLERS,
     GivenSetting,
+    RoleSettings,
     Setting,
     Settings,
-    UnderstoodSetting,
-    default_of,
 )
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
-
-T = TypeVar("T")
 
 NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
@@ -66,10 +54,11 @@ NO_REPLICAS_GIVEN = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The settings of a cluster, and of topics that agree in theirs, that matter for the safety of replication."""
+    """The settings of a cluster that matter for the safety of replication, and of topics that agree in theirs."""
 
-    kafka_version: Setting[str] | None
-    """None if no version is given; the newest modelled version is then assumed."""
+    kafka_version: Setting[Version]
+    """The release of the brokers, given or assumed."""
+    is_version_given: bool
     generation: Generation
     """The modelled generation, or the nearest one if its `why_undecided` is not None."""
     producer: Producer
@@ -77,7 +66,6 @@ class Cluster:
     transactions: Transactions | None
     """None if the producer has none."""
     min_insync_replicas: Setting[int]
-    """The number that counts."""
     is_min_insync_limited: bool
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
     replication_factor: Setting[int]
@@ -91,9 +79,8 @@ class Cluster:
     topics: tuple[str, ...]
     """The described topics; can be empty, as can the `partitions`."""
     partitions: tuple[Partition, ...]
-    why_unknown: str | None
-    """The reason why there is no answer, or None."""
-    understood: tuple[UnderstoodSetting, ...]
+    understood: tuple[Setting[Any], ...]
+    """The settings that the report shows."""
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
     """What the files do not say, and what is assumed instead."""
@@ -101,7 +88,12 @@ class Cluster:
     @property
     def release(self) -> Version:
         """The release of the brokers, given or assumed."""
-        return version_of_binaries(next(one.value for one in self.understood if one.key == "Kafka version"))
+        return self.kafka_version.value
+
+    @property
+    def why_unknown(self) -> str | None:
+        """The reason why the files allow no answer, or None."""
+        return None if self.is_replication_given else NO_REPLICAS_GIVEN
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
@@ -131,9 +123,9 @@ def read_clusters(
     """
     description = read_described(described, topic)
     sections = [file_section(role, path) for role, path in files]
-    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = {}
-    for one in description.topics:
-        alike.setdefault(one.settings, []).append(one)
+    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
+    for described_topic in description.topics:
+        alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
     clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
     remarks = _given_by_some(Settings([*sections, *description.brokers]), clusters)
@@ -141,13 +133,14 @@ def read_clusters(
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
-    """Say which settings that count are those of some brokers or clients only."""
-    sources = {line.source for one in clusters for line in one.understood}
+    """Yield a remark for each setting that counts, and that the files of some brokers or clients do not give."""
+    sources = {setting.source for cluster in clusters for setting in cluster.understood}
     for given in settings:
-        others = settings.lacking(given) if given.source + given.note in sources else []
-        if others:
-            what = f"{given.spelled} ({given.source}) is not given for {listed(others)}"
-            yield f"{what}; it is taken for every {given.file_role.value}"
+        if given.source + given.note in sources and (others := settings.lacking(given)):
+            yield (
+                f"{given.spelled} ({given.source}) is not given for {listed(others)};"
+                f" it is taken for every {given.file_role.value}"
+            )
 
 
 def _cluster(
@@ -159,40 +152,36 @@ def _cluster(
     """Return the cluster of topics that agree in their settings; without topics, that of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*files, *of_topic, *description.brokers])
-    kafka_version, metadata_version = given_versions
-    versions = read_versions(settings, kafka_version, metadata_version, description.evidence)
+    versions = read_versions(settings, *given_versions, description.evidence)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
-    replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
+    replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(
         settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, versions)
     )
-    min_insync_replicas, min_insync_replicas_line = least.setting, least.line
+    min_insync_replicas = least.setting
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
     is_limited = is_above and versions.release.has("3.7")
     if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
-        min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
         meaning = f"since 3.7 at most the number of replicas: {_least_isr_means(replication_factor.value)}"
-        min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
-    unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
-    record_format, ignored_formats = format_keys(settings, versions)
-    decisive = [*_DECISIVE, record_format, *([(one.role, one.key)] for one in versions.decisive)]
+        min_insync_replicas = replace(min_insync_replicas, value=replication_factor.value, meaning=meaning)
+    unclean_election, rebalance = (_decide(rule, settings, versions) for rule in (_UNCLEAN_ELECTION, _REBALANCE))
     producer = read_producer(settings, versions)
     consumer = read_consumer(settings, versions)
-    transactions = read_transactions(settings, versions) if producer.has_transactions.value else None
-    if transactions:
-        decisive += [((one.role, one.key),) for one in transactions.decisive]
-    rebalance, rebalance_line = _decide(_REBALANCE, settings, versions)
+    transactions = read_transactions(settings, versions) if producer.has_transactions else None
     flush = settings.first(_FLUSH)
-    flushes = flush is not None and flush.text == EVERY_MESSAGE
-    flush_lines = []
-    if flush is not None and flushes:
-        decisive.append(_FLUSH)
-        meaning = f"every record is on disk before it counts{flush.note}"
-        flush_lines.append(UnderstoodSetting(flush.key, flush.text, meaning, flush.source))
+    flushes = [flush] if flush is not None and flush.text == EVERY_MESSAGE else []
+    record_format, ignored_formats = format_keys(settings, versions)
+    decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
+    winners = {key: settings.first(keys) for keys in decisive for key in keys}
+    of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
+    winners |= {(given.role, given.key): given for given in of_versions} | dict.fromkeys(
+        (OF_TOPIC, OF_BROKER), least.used
+    )
     return Cluster(
-        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
+        kafka_version=versions.binaries,
+        is_version_given=versions.is_given,
         generation=generation,
         producer=producer,
         consumer=consumer,
@@ -203,37 +192,30 @@ def _cluster(
         is_replication_given=is_replication_given,
         unclean_election=unclean_election,
         leader_rebalance=rebalance,
-        flushes_every_message=flushes,
-        given_roles=frozenset(one.role for one in settings),
-        topics=tuple(one.name for one in topics),
-        partitions=tuple(partition for one in topics for partition in one.partitions),
-        why_unknown=None if is_replication_given else NO_REPLICAS_GIVEN,
+        flushes_every_message=bool(flushes),
+        given_roles=frozenset(setting.role for setting in settings),
+        topics=tuple(topic.name for topic in topics),
+        partitions=tuple(partition for topic in topics for partition in topic.partitions),
         understood=(
             *version_lines,
             *_mode_lines(versions),
-            replication_factor_line,
-            min_insync_replicas_line,
-            unclean_election_line,
-            rebalance_line,
-            *flush_lines,
+            replication_factor,
+            min_insync_replicas,
+            unclean_election,
+            rebalance,
+            *(given.in_effect.means("every record is on disk before it counts") for given in flushes),
             *producer.understood,
             *(transactions.understood if transactions else ()),
             *consumer.understood,
         ),
         ignored=(
-            *(each for one in topics for each in one.ignored),
+            *(ignored for topic in topics for ignored in topic.ignored),
             *read_ignored(
-                settings,
-                versions,
-                [*((keys, settings.first(keys)) for keys in decisive), ((OF_TOPIC, OF_BROKER), least.used)],
-                {**ignored_formats, **versions.ignored},
-                _hidden(settings, least),
+                settings, versions, winners, {**ignored_formats, **versions.ignored}, _hidden(settings, least)
             ),
         ),
         assumed=tuple(
-            _assumptions(
-                settings, versions, generation, least, producer, transactions, (unclean_election_line, rebalance_line)
-            )
+            _assumptions(settings, versions, generation, least, producer, transactions, (unclean_election, rebalance))
         ),
     )
 
@@ -258,40 +240,37 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
     return hidden
 
 
-def _mode_lines(versions: Versions) -> list[UnderstoodSetting]:
-    """Return the settings that show who keeps the metadata, and how; the agreed version has a line of its own."""
+def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
+    """Yield the settings that show who keeps the metadata, and how; the agreed version has a line of its own."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
-    lines = []
-    for one in versions.decisive:
+    for given in versions.decisive:
         meaning = mode
-        if (one.role, one.key) == ELR_VERSION:
-            meaning = f"the controllers keep {'' if one.value else 'no '}eligible leader replicas"
-        if one.key != versions.protocol_key:
-            lines.append(UnderstoodSetting(one.key, shown(one.key, one.text), meaning, one.source))
-    return lines
+        if (given.role, given.key) == ELR_VERSION:
+            meaning = f"the controllers keep {'' if given.value else 'no '}eligible leader replicas"
+        if given.key != versions.protocol_key:
+            yield replace(given.in_effect, meaning=meaning)
 
 
 @dataclass(frozen=True)
-class _Rule(Generic[T]):
+class _Rule:
     """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains a value."""
 
     keys: Keys
-    meaning: Callable[[T], str]
+    meaning: Callable[[Any], str]
 
 
-_REPLICATION_FACTOR: _Rule[int] = _Rule(
+_REPLICATION_FACTOR = _Rule(
     keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
     meaning="number of brokers with a replica: {}".format,
 )
-_UNCLEAN_ELECTION: _Rule[bool] = _Rule(
+_UNCLEAN_ELECTION = _Rule(
     keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
     meaning={
         True: "a replica outside the ISR can be elected if no member of the ISR is up",
         False: "only a member of the ISR can be elected",
     }.__getitem__,
 )
-
-_REBALANCE: _Rule[bool] = _Rule(
+_REBALANCE = _Rule(
     keys=((Role.BROKER, "auto.leader.rebalance.enable"),),
     meaning={
         True: "leadership returns to the preferred replica while the leader lives",
@@ -306,21 +285,15 @@ _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,
     _REPLICATION_FACTOR.keys,
     _UNCLEAN_ELECTION.keys,
-    *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
-    *(((Role.CONSUMER, key),) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
-    ((Role.BROKER, REPLICA_SELECTOR),),
+    *((key,) for key in CLIENT_KEYS),
 )
 
 
-def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:
-    found = settings.first(rule.keys)
-    if found:
-        key, text, source, note = found.key, found.text, found.source, found.note
-    else:
-        key = rule.keys[-1][1]
-        text, source, note = default(key, versions.release), default_of(versions.release), ""
-    value: T = READERS[key](text)
-    return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)
+def _decide(rule: _Rule, settings: Settings, versions: Versions) -> Setting[Any]:
+    role, key = rule.keys[-1]
+    given = settings.first(rule.keys)
+    setting = given.in_effect if given else RoleSettings(settings, versions.release, role).setting(key)
+    return setting.means(rule.meaning(setting.value))
 
 
 LEAST_ISR = "min.insync.replicas"
@@ -331,14 +304,15 @@ _SHOWS_IT = "kafka-configs --describe --entity-type brokers --entity-default"
 
 @dataclass(frozen=True)
 class LeastIsr:
-    """The value and its line; its given setting, None for a default; what is assumed about it (empty: nothing); and,
-    for a default, why the values of brokers do not count (empty: there are none)."""
+    """The min.insync.replicas that counts."""
 
     setting: Setting[int]
-    line: UnderstoodSetting
     used: GivenSetting | None = None
+    """The given setting; None for a default."""
     assumed: str = ""
+    """What is assumed about it; empty if nothing is."""
     why_not_the_brokers: str = ""
+    """For a default, why the values of brokers do not count; empty if no broker has a value."""
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
@@ -352,7 +326,7 @@ def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, sho
         return _of_described_topic(settings, versions, shown_default)
     if not has_elr:
         of_brokers = settings.get(*OF_BROKER)
-        return _given(of_brokers) if of_brokers is not None else _of_default(versions)
+        return _given(of_brokers) if of_brokers is not None else _of_default(settings, versions)
     return _of_cluster(settings, versions)
 
 
@@ -363,17 +337,17 @@ def _least_isr_means(value: int) -> str:
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
     """Return the default: kafka-topics would show another value, also if the topic inherited it."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
-    other = next((one for one in settings if (one.role, one.key) == OF_BROKER and one.value != 1), None)
+    other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""
     if other is not None:
         inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
         assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
-    return _of_default(versions, f"{place} shows no other value", assumed, why)
+    return _of_default(settings, versions, f"{place} shows no other value", assumed, why)
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
     """Return the value at the level of the cluster, which hides those of brokers."""
-    by_layer = {one.layer: one for one in settings if (one.role, one.key) == OF_BROKER}
+    by_layer = {setting.layer: setting for setting in settings.every(*OF_BROKER)}
     dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
     if dynamic and running and dynamic.value != running.value:
         raise PropertiesError(
@@ -387,49 +361,47 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
         return _of_controllers(settings, versions, hides)
     of_brokers = by_layer.get(Layer.FILE)
     if of_brokers is None:
-        return _of_default(versions)
+        return _of_default(settings, versions)
     other = f", not {of_brokers.text} as in {of_brokers.source}" if of_brokers.value != 1 else ""
     assumed = (
         f"{LEAST_ISR}=1{other}: {hides}, and is 1 unless the controllers' files had another; give the output of "
         f"{_SHOWS_IT}, or a controller's file; to set it, while all replicas are in sync: kafka-configs --alter"
         f" --add-config {LEAST_ISR}=2 --entity-type brokers --entity-default"
     )
-    return _of_default(versions, "1 unless a controller's file had another", assumed, hides)
+    return _of_default(settings, versions, "1 unless a controller's file had another", assumed, hides)
 
 
 def _of_controllers(settings: Settings, versions: Versions, hides: str) -> LeastIsr:
     """Return the value that the active controller wrote: it may be any of the controllers."""
-    given = settings.of_controllers(*OF_BROKER)
-    if len({one.value for one in given}) > 1:
-        one, other = given[:2]
+    given = [setting for setting in settings.every(*OF_BROKER) if settings.is_of_controllers(setting)]
+    if other := next((setting for setting in given if setting.value != given[0].value), None):
         raise PropertiesError(
-            f"{other.source}: {other.spelled} contradicts {one.spelled} in {one.source}: with eligible leader replicas "
-            f"that of the controller counts that was active; give the output of {_SHOWS_IT}"
+            f"{other.source}: {other.spelled} contradicts {given[0].spelled} in {given[0].source}: with eligible leader"
+            f" replicas the value of the controller that was active counts; give the output of {_SHOWS_IT}"
         )
-    lacking = [one for one in settings.controllers if not any(one in each.members for each in given)]
-    if not given or lacking:
+    lacking = [path for path in settings.controllers if not any(path in setting.members for setting in given)]
+    if lacking:
         says = f"{lacking[0]} does not give it"
         assumed = f"{LEAST_ISR}=1, as {says}: {hides}, and was written from a controller's file; {_SHOWS_IT} shows it"
-        return _of_default(versions, f"1, as {says}", assumed, hides)
-    (one,) = given
+        return _of_default(settings, versions, f"1, as {says}", assumed, hides)
+    setting = given[0]
     assumed = (
-        f"{LEAST_ISR}={one.text} for the cluster, written from {one.source} when eligible leader replicas were turned "
-        f"on, and not changed since; {_SHOWS_IT} shows it"
+        f"{LEAST_ISR}={setting.text} for the cluster, written from {setting.source} when eligible leader replicas were"
+        f" turned on, and not changed since; {_SHOWS_IT} shows it"
     )
-    return _given(one, assumed)
+    return _given(setting, assumed)
 
 
-def _given(one: GivenSetting, assumed: str = "") -> LeastIsr:
-    assert isinstance(one.value, int)
-    line = UnderstoodSetting(LEAST_ISR, one.text, _least_isr_means(one.value) + one.note, one.source)
-    return LeastIsr(Setting(one.value, one.source), line, one, assumed)
+def _given(given: GivenSetting, assumed: str = "") -> LeastIsr:
+    return LeastIsr(given.in_effect.means(_least_isr_means(given.value)), given, assumed)
 
 
-def _of_default(versions: Versions, source: str = "", assumed: str = "", why_not_the_brokers: str = "") -> LeastIsr:
-    text = default(LEAST_ISR, versions.release)
-    setting = Setting(int(text), source or default_of(versions.release))
-    line = UnderstoodSetting(LEAST_ISR, text, _least_isr_means(setting.value), setting.source)
-    return LeastIsr(setting, line, None, assumed, why_not_the_brokers)
+def _of_default(
+    settings: Settings, versions: Versions, source: str = "", assumed: str = "", why_not_the_brokers: str = ""
+) -> LeastIsr:
+    usual = RoleSettings(settings, versions.release, Role.BROKER).default(LEAST_ISR)
+    setting = replace(usual, source=source or usual.source).means(_least_isr_means(usual.value))
+    return LeastIsr(setting, None, assumed, why_not_the_brokers)
 
 
 _ELR = (
@@ -451,7 +423,7 @@ def _assumptions(
     least: LeastIsr,
     producer: Producer,
     transactions: Transactions | None,
-    of_brokers: tuple[UnderstoodSetting, ...],
+    of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
     """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
     if versions.assumed:
@@ -465,29 +437,31 @@ def _assumptions(
     if least.assumed:
         yield least.assumed
     if settings.brokers_alone and not settings.controllers:
-        values = " and ".join(f"{one.key}={one.value}" for one in of_brokers)
+        values = " and ".join(f"{setting.key}={setting.text}" for setting in of_brokers)
         yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
-    is_unclean = any((one.key, one.value) == ("unclean.leader.election.enable", "true") for one in of_brokers)
+    is_unclean = any(
+        (setting.key, setting.text) == ("unclean.leader.election.enable", "true") for setting in of_brokers
+    )
     if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
         yield _BY_HAND
     if transactions and transactions.assumed:
         yield transactions.assumed
-    # Their files do not tell the release of clients, and other clients have other defaults.
-    defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
+    # Property files do not say which release or kind of client reads them, and other clients have other defaults.
+    defaults = ", ".join(f"{setting.key}={setting.text}" for setting in producer.defaults)
     by_default = f", by default with {defaults} (--producer FILE)" if defaults else ""
     yield f"producers are Java clients of Kafka {versions.release}{by_default}"
     if lacking := list(_defaults(settings, least, of_brokers)):
         yield f"Kafka's defaults of {' and of '.join(lacking)}"
 
 
-def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodSetting, ...]) -> Iterator[str]:
-    """Yield whose files are not there, with the defaults that are taken for them."""
+def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
+    """Yield whose files are missing (the topic's, the brokers'), with the defaults that are assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
-    minimum = f"{least.line.key}={least.line.value}" if is_default else ""
+    minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""
     if not has_topic:
         yield f"the topic ({minimum if minimum and not has_brokers else 'no settings of its own'}; --topic FILE)"
     if not has_brokers:
         values = [minimum] if minimum and has_topic else []
-        values += [f"{one.key}={one.value}" for one in of_brokers if one.is_default]
+        values += [f"{setting.key}={setting.text}" for setting in of_brokers if setting.is_default]
         yield f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)"

@@ -1,12 +1,8 @@
 """Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
 Kafka 0.10 to 4.1.
 
-In:  files that contain one or more outputs; - is standard input.
-Out: `Described`: the topics with their settings and partitions, the settings of the brokers, and what shows the
-     release.
-
-Lines about users and clients, and warnings of the tools, are skipped; any other line is an error. An incomplete last
-line, as in a file that was cut off, is left out, and named.
+A file may contain several outputs; - is standard input. Lines about users and clients, and warnings of the tools, are
+skipped; any other line is an error. An incomplete last line, as in a file that was cut off, is left out, and reported.
 """
 
 from __future__ import annotations
@@ -43,28 +39,29 @@ ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
 
 @dataclass(frozen=True)
 class Partition:
-    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
-
-    `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
-    a reassignment under way. `strangers` are brokers in the ELR that are not replicas: a reassignment removed them.
-    """
+    """A described partition. Brokers are given by their ids."""
 
     topic: str
     number: int
     leader: int | None
     replicas: tuple[int, ...]
+    """The preferred leader first."""
     isr: tuple[int, ...]
     place: str
+    """The line that describes it, as FILE:LINE."""
     elr: tuple[int, ...] = ()
+    """Empty also if the tool does not show it, as is the next field."""
     last_known_elr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
+    """Replicas that a reassignment under way adds; the next field has those that it removes."""
     removing: tuple[int, ...] = ()
     strangers: tuple[int, ...] = ()
+    """Brokers in the ELR that are not replicas: a reassignment removed them."""
 
     @property
     def target(self) -> tuple[int, ...]:
         """The replicas after a reassignment under way."""
-        return tuple(one for one in self.replicas if one not in self.removing)
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
     def reassigned(self) -> Mapping[str, str]:
@@ -84,28 +81,30 @@ class Partition:
 
 
 @dataclass
-class Found:
+class Contents:
     """The contents of all outputs."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
-    """The topics whose settings are shown, or that they have none."""
+    """The topics whose settings are shown, even if they have no settings."""
     headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
-    """For a topic its partitions, its replicas, and the line that says so."""
+    """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
     members: set[tuple[str, Layer]] = field(default_factory=set)
-    """The brokers whose settings are shown, or that they have none."""
+    """The brokers whose settings are shown, even if they have no settings."""
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     """The settings of the `members`."""
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
     topic_ids: dict[str, str] = field(default_factory=dict)
-    """For a topic the line with its id."""
+    """For each topic the place of the line with its id."""
     supported: list[tuple[Version, str]] = field(default_factory=list)
     """The newest versions of metadata that brokers can read, with their places."""
     elr_fields: list[str] = field(default_factory=list)
-    """The places of lines with a field of eligible leader replicas; then where it is known; then where it names any."""
+    """The places of lines with a field of eligible leader replicas."""
     known_elrs: list[str] = field(default_factory=list)
+    """The places of those lines whose field is not N/A."""
     eligible_replicas: list[str] = field(default_factory=list)
+    """The places of those lines whose field names brokers."""
     cut: list[str] = field(default_factory=list)
     """The places of incomplete lines."""
     doubtful: list[str] = field(default_factory=list)
@@ -157,9 +156,9 @@ _FIRST_WORDS = (
 class Reader:
     """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
 
-    def __init__(self, path: Path, found: Found) -> None:
+    def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
-        self.found = found
+        self.contents = contents
         self.line = 0
         self.heading: tuple[Role, str, Layer] | None = None
         self.has_heading = False
@@ -175,13 +174,13 @@ class Reader:
                 # The text after the last line break is empty, unless the file ends in the middle of a line.
                 if self.line < count or not self._is_beginning(line):
                     raise
-                self.found.cut.append(self._place)
+                self.contents.cut.append(self._place)
                 is_cut = True
         if lines and not is_cut:
             self._leave_out_the_end(lines[-1])
         if is_empty:
-            what = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
-            raise PropertiesError(f"{self.path}: {what}; give the output of {_COMMANDS}")
+            state = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
+            raise PropertiesError(f"{self.path}: {state}; give the output of {_COMMANDS}")
 
     def _read(self, line: str) -> bool:
         """Read a line, and return whether it describes anything."""
@@ -202,7 +201,9 @@ class Reader:
         """Whether a line can be the beginning of one that a tool prints, in a file with whole lines."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
-        return bool(self.found.topics or self.found.brokers) and (starts or _CUT_SETTING.fullmatch(line) is not None)
+        return bool(self.contents.topics or self.contents.brokers) and (
+            starts or _CUT_SETTING.fullmatch(line) is not None
+        )
 
     def _leave_out_the_end(self, line: str) -> None:
         """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
@@ -210,26 +211,26 @@ class Reader:
         that line is a topic's: partitions follow, if other topics have theirs (--topics-with-overrides shows none)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
-        described = {name for name, _ in self.found.partitions}
+        described = {name for name, _ in self.contents.partitions}
         if "PartitionCount" in labels and described and topic not in described:
-            del self.found.topics[topic], self.found.headers[topic]
-            self.found.cut.append(self._place)
-        if "Partition" not in labels or topic not in self.found.topics:
+            del self.contents.topics[topic], self.contents.headers[topic]
+            self.contents.cut.append(self._place)
+        if "Partition" not in labels or topic not in self.contents.topics:
             return
-        one = self.found.partitions[topic, int(labels["Partition"])]
-        there = sum(name == topic for name, _ in self.found.partitions)
-        if topic in self.found.headers and there < self.found.headers[topic][0]:
-            del self.found.partitions[topic, one.number]
-            self.found.cut.append(self._place)
-        elif len(one.isr) < len(one.replicas) and "Elr" not in labels:
-            self.found.doubtful.append(self._place)
+        last = self.contents.partitions[topic, int(labels["Partition"])]
+        there = sum(name == topic for name, _ in self.contents.partitions)
+        if topic in self.contents.headers and there < self.contents.headers[topic][0]:
+            del self.contents.partitions[topic, last.number]
+            self.contents.cut.append(self._place)
+        elif len(last.isr) < len(last.replicas) and "Elr" not in labels:
+            self.contents.doubtful.append(self._place)
 
     @property
     def _place(self) -> str:
         return f"{self.path}:{self.line}"
 
-    def _error(self, what: str) -> PropertiesError:
-        return PropertiesError(f"{self._place}: {what}; give the unchanged output of {_COMMANDS}")
+    def _error(self, problem: str) -> PropertiesError:
+        return PropertiesError(f"{self._place}: {problem}; give the unchanged output of {_COMMANDS}")
 
     # kafka-topics
 
@@ -238,14 +239,14 @@ class Reader:
         name = self._word(labels, "Topic")
         partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
         settings = list(self._pairs(labels.get("Configs", "")))
-        self.found.headers[name] = partitions, replicas, self._place
-        self.found.topics.setdefault(name, []).extend(settings)
-        self.found.with_settings.add(name)
+        self.contents.headers[name] = partitions, replicas, self._place
+        self.contents.topics.setdefault(name, []).extend(settings)
+        self.contents.with_settings.add(name)
         if "TopicId" in labels:
-            self.found.topic_ids[name] = self._place
+            self.contents.topic_ids[name] = self._place
         if labels.get("MarkedForDeletion") == "true":
             marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
-            self.found.ignored.append((name, marked))
+            self.contents.ignored.append((name, marked))
 
     def _partition(self, labels: dict[str, str]) -> None:
         self.has_heading = False
@@ -254,31 +255,29 @@ class Reader:
         replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
         if not replicas:
             raise self._error(f"{topic}-{number} has no replicas")
-        for broker in isr:
-            if broker not in replicas:
-                raise self._error(f"broker {broker} is in the ISR, but not a replica")
+        self._refuse_strangers(isr, replicas, "the ISR")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
         named, last_known = self._elr(labels, isr)
-        elr, strangers = (tuple(one for one in named if (one in replicas) == is_in) for is_in in (True, False))
-        adding, removing = self._reassigned(labels, ADDING, replicas), self._reassigned(labels, REMOVING, replicas)
+        elr, strangers = (tuple(broker for broker in named if (broker in replicas) == is_in) for is_in in (True, False))
+        adding, removing = (self._brokers(labels, label) if labels.get(label) else () for label in (ADDING, REMOVING))
+        self._refuse_strangers(adding, replicas, ADDING)
+        self._refuse_strangers(removing, replicas, REMOVING)
         new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
-        old = self.found.partitions.get((topic, number))
+        old = self.contents.partitions.get((topic, number))
         if old is not None and old.state != new.state:
             raise PropertiesError(
                 f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
             )
-        self.found.topics.setdefault(topic, [])
-        self.found.partitions.setdefault((topic, number), new)
+        self.contents.topics.setdefault(topic, [])
+        self.contents.partitions.setdefault((topic, number), new)
 
-    def _reassigned(self, labels: dict[str, str], label: str, replicas: Sequence[int]) -> tuple[int, ...]:
-        brokers = self._brokers(labels, label) if labels.get(label) else ()
+    def _refuse_strangers(self, brokers: Sequence[int], replicas: Sequence[int], where: str) -> None:
         for broker in brokers:
             if broker not in replicas:
-                raise self._error(f"broker {broker} is in {label}, but not a replica")
-        return brokers
+                raise self._error(f"broker {broker} is in {where}, but not a replica")
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
@@ -286,18 +285,17 @@ class Reader:
         Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are not replicas.
         """
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
-        known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
-        for label, brokers in known.items():
-            for broker in brokers:
-                if label == "Elr" and broker in isr:
-                    raise self._error(f"broker {broker} is both in the ISR and in the Elr")
+        available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
+        for broker in available.get("Elr", ()):
+            if broker in isr:
+                raise self._error(f"broker {broker} is both in the ISR and in the Elr")
         if shown:
-            self.found.elr_fields.append(self._place)
-        if known:
-            self.found.known_elrs.append(self._place)
-        if any(known.values()):
-            self.found.eligible_replicas.append(self._place)
-        return known.get("Elr", ()), known.get("LastKnownElr", ())
+            self.contents.elr_fields.append(self._place)
+        if available:
+            self.contents.known_elrs.append(self._place)
+        if any(available.values()):
+            self.contents.eligible_replicas.append(self._place)
+        return available.get("Elr", ()), available.get("LastKnownElr", ())
 
     def _word(self, labels: dict[str, str], label: str) -> str:
         if not labels.get(label):
@@ -330,30 +328,30 @@ class Reader:
             elif below["kind"] == "broker":
                 layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
                 self.heading = Role.BROKER, f"broker {below['name']}", layer
-                self.found.members.add((self.heading[1], layer))
+                self.contents.members.add((self.heading[1], layer))
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
-                self.found.topics.setdefault(below["name"], [])
-                self.found.with_settings.add(below["name"])
+                self.contents.topics.setdefault(below["name"], [])
+                self.contents.with_settings.add(below["name"])
             return True
-        if one := _CONFIGS_ON_ONE_LINE.fullmatch(line):
+        if config := _CONFIGS_ON_ONE_LINE.fullmatch(line):
             self.has_heading = False
-            if topic := _OF_TOPIC.fullmatch(one["whose"]):
+            if topic := _OF_TOPIC.fullmatch(config["whose"]):
                 name = topic["name"] or topic["old"]
-                self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
-                self.found.with_settings.add(name)
-            elif broker := _OF_BROKER.fullmatch(one["whose"]):
-                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, one["pairs"])
-            elif one["whose"] == "default brokers":
-                self._keep("the cluster", Layer.CLUSTER, one["pairs"])
-            elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
-                raise self._error(f"{quoted(one['whose'])} is no name as {_TOOLS} print it")
+                self.contents.topics.setdefault(name, []).extend(self._pairs(config["pairs"] or ""))
+                self.contents.with_settings.add(name)
+            elif broker := _OF_BROKER.fullmatch(config["whose"]):
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, config["pairs"])
+            elif config["whose"] == "default brokers":
+                self._keep("the cluster", Layer.CLUSTER, config["pairs"])
+            elif re.match(r"(?:default )?(?:topic|broker)s?\b", config["whose"]):
+                raise self._error(f"{quoted(config['whose'])} is no name as {_TOOLS} print it")
             return True
         return False
 
     def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
-        self.found.members.add((member, layer))
-        self.found.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
+        self.contents.members.add((member, layer))
+        self.contents.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
 
     def _config(self, line: str) -> bool:
         config = _CONFIG.fullmatch(line)
@@ -365,9 +363,9 @@ class Reader:
             role, name, layer = self.heading
             each = Property(config["key"], config["value"], self.path, self.line)
             if role is Role.TOPIC:
-                self.found.topics[name].append(each)
+                self.contents.topics[name].append(each)
             else:
-                self.found.brokers.append((name, layer, each))
+                self.contents.brokers.append((name, layer, each))
         return True
 
     # kafka-features
@@ -379,10 +377,10 @@ class Reader:
             return False
         if feature["name"] in FEATURES:
             level = Property(feature["name"], feature["level"], self.path, self.line)
-            self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
+            self.contents.brokers.append(("the cluster", Layer.CLUSTER, level))
         if feature["name"] == "metadata.version" and feature["most"]:
             try:
-                self.found.supported.append((version_of_metadata(feature["most"]), self._place))
+                self.contents.supported.append((version_of_metadata(feature["most"]), self._place))
             except ValueError as error:
                 raise self._error(f"SupportedMaxVersion: {error}") from None
         return True
@@ -403,11 +401,8 @@ class Reader:
 
 def _fields(line: str) -> dict[str, str]:
     """Return the fields of a line of kafka-topics by label; the line may have spaces in place of tabs."""
-    found = list(_LABEL.finditer(line))
-    starts = [label.start() for label in found]
-    return {
-        label[1]: line[label.end() : end].strip() for label, end in zip(found, [*starts, len(line)][1:], strict=True)
-    }
+    _, *parts = _LABEL.split(line)
+    return dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
 def is_described(lines: Sequence[str]) -> bool:
@@ -417,7 +412,9 @@ def is_described(lines: Sequence[str]) -> bool:
             continue
         labels, text = _fields(line), line.strip()
         is_of_topics = "Topic" in labels and ("PartitionCount" in labels or "Partition" in labels)
-        return is_of_topics or any(one.fullmatch(text) for one in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE))
+        return is_of_topics or any(
+            pattern.fullmatch(text) for pattern in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE)
+        )
     return False
 
 
@@ -435,52 +432,51 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class DescribedTopic:
-    """A topic: its settings, among them replication.factor if the output shows it, and its partitions, by number.
-
-    `ignored` is what the answer leaves out of the description. `shows_inherited` is the place of a line that shows the
-    settings with those that the topic inherits from brokers, or None.
-    """
+    """A described topic."""
 
     name: str
     properties: tuple[Property, ...]
+    """Its settings, among them replication.factor if the output shows it."""
     partitions: tuple[Partition, ...]
+    """In the order of their numbers."""
     ignored: tuple[Ignored, ...]
+    """What the answer leaves out of the description."""
     shows_inherited: str | None = None
+    """The place of a line that also shows the settings that the topic inherits from brokers, or None."""
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """The settings without their places: topics that agree in them share an answer."""
-        return tuple((one.key, one.value) for one in self.properties)
+        return tuple((line.key, line.value) for line in self.properties)
 
 
 @dataclass(frozen=True)
 class Described:
-    """All topics, in the order of their names, and the brokers.
-
-    `evidence` is what the output shows of the release. `eligible_replicas` is the place of a line whose Elr or
-    LastKnownElr names brokers, or None. `remarks` says what is missing in the output.
-    """
+    """All topics, in the order of their names, and the brokers."""
 
     topics: tuple[DescribedTopic, ...] = ()
     brokers: tuple[Section, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    """What the output shows of the release."""
     eligible_replicas: str | None = None
+    """The place of a line whose Elr or LastKnownElr names brokers, or None."""
     remarks: tuple[str, ...] = ()
+    """What is missing in the output."""
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Described:
-    """Read the files `names` (- is standard input); only the topic `topic`, if one is named. Raises PropertiesError."""
+    """Read the files `names` (- is standard input), and select a topic if it is named. Raises PropertiesError."""
     if names.count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
-    found = Found()
+    contents = Contents()
     for name in names:
         path = STANDARD_INPUT if name == "-" else Path(name)
         if name == "-" and sys.stdin is None:
             cure = "give a file, or pipe the output into `check`"
             raise PropertiesError(f"--describe -: there is no standard input; {cure}")
         text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
-        Reader(path, found).read(LINE_END.split(text))
-    return _described(found, topic) if names else Described()
+        Reader(path, contents).read(LINE_END.split(text))
+    return _described(contents, topic) if names else Described()
 
 
 def shows_a_cluster(path: Path) -> bool:
@@ -491,49 +487,55 @@ def shows_a_cluster(path: Path) -> bool:
 # --- Topics -----------------------------------------------------------------------------------------------------------
 
 
-def _described(found: Found, topic: str | None) -> Described:
-    partitions: dict[str, list[Partition]] = {name: [] for name in found.topics}
-    for one in found.partitions.values():
-        partitions[one.topic].append(one)
+def _described(contents: Contents, topic: str | None) -> Described:
+    partitions: dict[str, list[Partition]] = {name: [] for name in contents.topics}
+    for partition in contents.partitions.values():
+        partitions[partition.topic].append(partition)
     names = sorted(partitions)
     if topic is not None:
         if topic not in partitions:
             there = f"the described topics are {listed(names)}" if names else "no topic is described"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         names = [topic]
-    members = dict.fromkeys([*((member, layer) for member, layer, _ in found.brokers), *sorted(found.members)])
+    members = dict.fromkeys([*((member, layer) for member, layer, _ in contents.brokers), *sorted(contents.members)])
     ignored: dict[str, list[Ignored]] = {}
-    for name, each in found.ignored:
+    for name, each in contents.ignored:
         ignored.setdefault(name, []).append(each)
     return Described(
-        topics=tuple(_topic(found, name, partitions[name], ignored.get(name, ())) for name in names),
+        topics=tuple(_topic(contents, name, partitions[name], ignored.get(name, ())) for name in names),
         brokers=tuple(
             Section(
-                Role.BROKER, member, tuple(p for m, each, p in found.brokers if (m, each) == (member, layer)), layer
+                Role.BROKER, member, tuple(p for m, each, p in contents.brokers if (m, each) == (member, layer)), layer
             )
             for member, layer in members
         ),
-        evidence=tuple(_evidence(found)),
-        eligible_replicas=next(iter(found.eligible_replicas), None),
-        remarks=tuple(_remarks(found, {name: partitions[name] for name in names})),
+        evidence=tuple(_evidence(contents)),
+        eligible_replicas=next(iter(contents.eligible_replicas), None),
+        remarks=tuple(_remarks(contents, {name: partitions[name] for name in names})),
     )
 
 
-def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]) -> DescribedTopic:
-    properties = list(found.topics[name])
+def _topic(
+    contents: Contents, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]
+) -> DescribedTopic:
+    properties = list(contents.topics[name])
     # In a topic under reassignment, some partitions have more replicas than the others, and will drop some of them.
-    fewest = min(partitions, key=lambda one: (len(one.target), one.number), default=None)
+    fewest = min(partitions, key=lambda partition: (len(partition.target), partition.number), default=None)
     if fewest is not None:
         properties.append(_factor(len(fewest.target), fewest.place))
-    elif name in found.headers:
-        properties.append(_factor(*found.headers[name][1:]))
-    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned.items()}
+    elif name in contents.headers:
+        properties.append(_factor(*contents.headers[name][1:]))
+    moving = {
+        label: (value, partition.place)
+        for partition in reversed(partitions)
+        for label, value in partition.reassigned.items()
+    }
     reassigned = [
         Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
         for label, (value, place) in sorted(moving.items())
     ]
-    in_order = tuple(sorted(partitions, key=lambda one: one.number))
-    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), found.topic_ids.get(name))
+    in_order = tuple(sorted(partitions, key=lambda partition: partition.number))
+    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), contents.topic_ids.get(name))
 
 
 def _factor(count: int, place: str) -> Property:
@@ -541,48 +543,49 @@ def _factor(count: int, place: str) -> Property:
     return Property("replication.factor", str(count), Path(path), int(line))
 
 
-def _remarks(found: Found, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
+def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
     """Yield what is missing in the output, and what the answer is about where partitions of the topics differ."""
-    for place in found.cut:
+    for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
-    for place in found.doubtful:
+    for place in contents.doubtful:
         yield f"{place}: the file ends without a line break; if it was cut off, the ISR of this line has more brokers"
     fewer = {
-        name: (len(partitions), found.headers[name][0])
+        name: (len(partitions), contents.headers[name][0])
         for name, partitions in topics.items()
-        if name in found.headers and 0 < len(partitions) < found.headers[name][0]
+        if name in contents.headers and 0 < len(partitions) < contents.headers[name][0]
     }
     if fewer:
         name, (count, whole) = next(iter(fewer.items()))
-        more = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
-        yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
-    if bare := [name for name in topics if name not in found.with_settings]:
+        others = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
+        yield f"{count} of {whole} partitions of {printable(name)} are described{others}"
+    if bare := [name for name in topics if name not in contents.with_settings]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
     for name, partitions in topics.items():
-        counts = sorted({len(one.target) for one in partitions})
+        counts = sorted({len(partition.target) for partition in partitions})
         if len(counts) > 1:
-            fewest = listed([one.name for one in partitions if len(one.target) == counts[0]])
+            fewest = listed([partition.name for partition in partitions if len(partition.target) == counts[0]])
             yield (
                 f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
                 f" the answer is for the fewest ({fewest})"
             )
-    every = [one for partitions in topics.values() for one in partitions]
-    moving = [one for one in every if one.reassigned]
+    every = [partition for partitions in topics.values() for partition in partitions]
+    moving = [partition for partition in every if partition.reassigned]
     if len(moving) == 1:
-        one = moving[0]
-        fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
-        added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
+        only = moving[0]
+        fields = ", ".join(f"{label} {value}" for label, value in only.reassigned.items())
+        added = f", {len(only.adding)} of them not yet in place" if only.adding else ""
         yield (
-            f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)};"
-            f" it has {len(one.replicas)} now{added}"
+            f"{printable(only.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(only.target)};"
+            f" it has {len(only.replicas)} now{added}"
         )
     elif moving:
-        yield f"{len(moving):,} partitions are being reassigned ({listed([one.name for one in moving])}): {_AFTER_IT}"
-    if strange := [one for one in every if one.strangers]:
+        names = listed([partition.name for partition in moving])
+        yield f"{len(moving):,} partitions are being reassigned ({names}): {_AFTER_IT}"
+    if strange := [partition for partition in every if partition.strangers]:
         ids = ", ".join(map(str, strange[0].strangers))
-        more = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
+        others = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
         yield (
-            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{more}; a reassignment"
+            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{others}; a reassignment"
             " leaves them there, and they keep the last known leader from being elected"
         )
 
@@ -593,26 +596,28 @@ def listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else "")
 
 
-def _evidence(found: Found) -> Iterator[Evidence]:
+def _evidence(contents: Contents) -> Iterator[Evidence]:
     """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
 
     Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is a KRaft broker; for
     others the tool prints N/A. (It also does so if topics are described by their ids.)
     """
-    for version, place in found.supported:
+    for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")
-    if found.eligible_replicas:
-        yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
-    elif found.known_elrs:
-        yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
-    elif found.elr_fields:
-        shown = f"shows {NO_ELR} as Elr ({found.elr_fields[0]})"
+    if contents.eligible_replicas:
+        yield Evidence(f"names replicas in Elr ({contents.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
+    elif contents.known_elrs:
+        yield Evidence(f"shows an Elr ({contents.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
+    elif contents.elr_fields:
+        shown = f"shows {NO_ELR} as Elr ({contents.elr_fields[0]})"
         unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
-        yield replace(unknown, since="2.8") if found.topic_ids else unknown
-    elif found.topic_ids:
-        yield Evidence(f"shows a TopicId ({next(iter(found.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr")
-    elif found.headers:
-        yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[2]})", until="2.7")
-    elif found.partitions:
-        yield Evidence(f"shows no Elr ({next(iter(found.partitions.values())).place})", until="3.7")
+        yield replace(unknown, since="2.8") if contents.topic_ids else unknown
+    elif contents.topic_ids:
+        yield Evidence(
+            f"shows a TopicId ({next(iter(contents.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr"
+        )
+    elif contents.headers:
+        yield Evidence(f"shows no TopicId ({next(iter(contents.headers.values()))[2]})", until="2.7")
+    elif contents.partitions:
+        yield Evidence(f"shows no Elr ({next(iter(contents.partitions.values())).place})", until="3.7")

@@ -1,9 +1,7 @@
 """Determines the modelled generation of a cluster's replication protocol, and how the cluster differs from it.
 
-In:  `Settings`, and `Versions` (versions.py).
-Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
-     not modelled, the reason why only the nearest generation can be searched; the generation of the model
-     `transactions`; and the metadata versions that allow a feature, and that enable it in new clusters.
+If a cluster is not modelled, only the nearest generation can be searched. The model `transactions` has generations of
+its own.
 
 A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has the
 generation of the last release before it that replicates otherwise. What does not depend on the release alone is a row
@@ -13,11 +11,12 @@ of _RULES: a repair in several branches, a metadata.version, or a feature.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version, version_of_binaries
-from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
 from isrcheck.checker.cluster.versions import ELR_VERSION, FIRST_PRODUCTION_KRAFT, Versions
 
 OLDEST_KRAFT = "3.3"
@@ -47,13 +46,15 @@ _TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"),
 
 @dataclass(frozen=True)
 class _Rule:
-    """A switch, its values without and with the rule, the first generation that has the rule, and whether a cluster
-    has it: by its release, its metadata.version, and whether it has ELR."""
+    """A rule of replication that does not depend on the release alone."""
 
     switch: str
     values: tuple[str, str]
+    """The values of the switch without and with the rule."""
     first_generation: str
+    """The first generation that has the rule."""
     is_kept: Callable[[Version, Version, bool], bool]
+    """Whether a cluster has the rule: by its release, its metadata.version, and whether it has ELR."""
 
 
 _RULES = (
@@ -108,67 +109,71 @@ _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KA
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
 
 
+_Reading = tuple[str, dict[str, str], str | None]
+"""A generation, the switches in which a cluster differs from it, and the reason why the cluster is not modelled."""
+
+
 @dataclass(frozen=True)
 class Generation:
-    """A modelled generation, with switches (name -> value, as on the command line).
-
-    If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
-    generation. `taken` says in one line which generation was taken, and why. `has_elr` says that the controllers keep
-    eligible leader replicas, `assumes_elr` that nothing shows it."""
+    """The modelled generation of a cluster, and how the cluster differs from it."""
 
     protocol: str
+    """The generation; the nearest one if the cluster is not modelled."""
     switches: Mapping[str, str]
+    """The switches in which the cluster differs, with their values as on the command line."""
     why_undecided: str | None
+    """The reason why the cluster is not modelled, or None."""
     taken: str = field(default="", compare=False)
+    """Which generation was taken, and why, in one line."""
     has_elr: bool = field(default=False, compare=False)
+    """Whether the controllers keep eligible leader replicas."""
     assumes_elr: bool = field(default=False, compare=False)
+    """Whether nothing shows the eligible leader replicas that they keep."""
 
 
 def read_generation(
     settings: Settings, versions: Versions, eligible_replicas: str | None = None
-) -> tuple[Generation, list[UnderstoodSetting]]:
+) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. Raises PropertiesError.
 
-    `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, if there is one.
+    `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, or None.
     """
     release = versions.release
     taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:
         elr = _elr(settings, versions, eligible_replicas)
         has_elr = elr.value
-        found, differs = _with_kraft(versions, has_elr=has_elr), ""
+        protocol, switches, why = _with_kraft(versions, has_elr=has_elr)
+        differs = ""
         assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
         if release.has(FIRST_ELR):
             taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     else:
-        found, differs = _with_zookeeper(versions)
-    protocol, switches, why = found.protocol, dict(found.switches), found.why_undecided
+        (protocol, switches, why), differs = _with_zookeeper(versions)
     if versions.migration:
         why = f"{versions.migration.spelled} ({versions.migration.source}): a migration to KRaft is not modelled"
-    meaning = (
-        f"not modelled; the nearest generation is {protocol}" if why else f"the replication protocol is {protocol}"
-    )
-    decides = "decides the defaults"
-    if release.text in _PATCH_MATTERS:
-        decides += f"; taken as {release.text}.0"
-    lines = [
-        UnderstoodSetting("Kafka version", str(release), decides, versions.binaries.source),
-        UnderstoodSetting(
-            versions.protocol_key, str(versions.protocol.value), meaning + differs, versions.protocol.source
-        ),
+    meaning = "not modelled; the nearest generation is" if why else "the replication protocol is"
+    patch = f"; taken as {release.text}.0" if release.text in _PATCH_MATTERS else ""
+    agreed: Setting[Any] = versions.protocol
+    understood = [
+        Setting(release, versions.binaries.source, "Kafka version", release.text, f"decides the defaults{patch}"),
+        replace(agreed, key=versions.protocol_key, text=agreed.value.text, meaning=f"{meaning} {protocol}{differs}"),
     ]
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
     if record_format is not None:
-        is_old = _record_version(_version(record_format)) < 2 and release.has("0.11.0")
-        lines.append(_format_line(record_format, is_old))
+        has_epochs = _record_version(record_format.value) >= _WITH_EPOCHS
+        is_old = not has_epochs and release.has("0.11.0")
+        lacks = ": followers truncate to the high watermark" if is_old else ", which came with 0.11"
+        says = "records have leader epochs" if has_epochs else f"records have no leader epochs{lacks}"
+        understood.append(record_format.in_effect.means(says))
         if is_old and protocol == "2.8":
             why = why or f"{record_format.spelled}: truncation on fetch without leader epochs is not modelled"
         elif is_old and switches.get("TRUNC") != "HW":
             switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
     taken = _taken(protocol, switches, versions) + taken_elr
-    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), lines
+    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), understood
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
@@ -189,11 +194,12 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 # --- ZooKeeper --------------------------------------------------------------------------------------------------------
 
 
-def _with_zookeeper(versions: Versions) -> tuple[Generation, str]:
-    """Return the generation of a cluster with ZooKeeper, and in words how it differs."""
+def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
+    """Return the generation of a cluster with ZooKeeper, and in words how the cluster differs."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
-        return _of_2_8(release), "" if release.has("2.8") else ", but followers truncate before they fetch"
+        differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
+        return ("2.8", _switches_of_2_8(release), None), differs
     protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), _OLDEST)
     switches: dict[str, str] = {}
     differs, why = "", None
@@ -207,16 +213,16 @@ def _with_zookeeper(versions: Versions) -> tuple[Generation, str]:
         switches["HW_MINISR_GATE"] = "on"
     if release.has("2.8") and agreed.has(_TRUNCATION_ON_FETCH):
         why = f"inter.broker.protocol.version {agreed}, truncation on fetch without AlterPartition, is not modelled"
-    own = next(number for number, each in enumerate(_TRUNCATIONS) if protocol in each[2])
-    truncation = min(own, max(number for number, each in enumerate(_TRUNCATIONS) if agreed.has(each[1])))
-    if truncation < own:
-        switches["TRUNC"] = _TRUNCATIONS[truncation][0]
-        differs += f", but {_TRUNCATIONS[truncation][3]}"
-    return Generation(protocol, switches, why), differs
+    own = next(number for number, (*_, protocols, _) in enumerate(_TRUNCATIONS) if protocol in protocols)
+    newest = max(number for number, (_, first, *_) in enumerate(_TRUNCATIONS) if agreed.has(first))
+    if newest < own:
+        switches["TRUNC"], _, _, in_words = _TRUNCATIONS[newest]
+        differs += f", but {in_words}"
+    return (protocol, switches, why), differs
 
 
-def _of_2_8(release: Version) -> Generation:
-    """Return what 2.8 with ZooKeeper has become in a release from 2.7 to 3.9."""
+def _switches_of_2_8(release: Version) -> dict[str, str]:
+    """Return the switches in which a release from 2.7 to 3.9 with ZooKeeper differs from 2.8."""
     switches = {}
     if release.has("2.8") and not release.has_patch("2.8.1"):
         switches["DIVERGING_RESP_UPDATES_STATE"] = "on"  # KAFKA-13141
@@ -226,7 +232,7 @@ def _of_2_8(release: Version) -> Generation:
         switches["HW_MINISR_GATE"] = "on"  # KAFKA-15583
     if release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE):
         switches["RESPONSE_EPOCH_MATCHED"] = "on"
-    return Generation("2.8", switches, None)
+    return switches
 
 
 # --- KRaft ------------------------------------------------------------------------------------------------------------
@@ -240,16 +246,22 @@ def _is_kraft_preview(versions: Versions) -> bool:
     return versions.has_kraft and not versions.release.has(FIRST_PRODUCTION_KRAFT)
 
 
-def _with_kraft(versions: Versions, *, has_elr: bool) -> Generation:
-    """Return the generation of a KRaft cluster, and why it is not modelled, if it is not."""
-    release, metadata = versions.release, versions.protocol.value
+def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
+    """Return the generation of a KRaft cluster."""
+    release = versions.release
     why = None
     if _is_newer_than_modelled(versions):
         why = f"the replication protocol of Kafka {release} is not modelled yet; {UNRELEASED} is the newest that is"
     elif _is_kraft_preview(versions):
         why = f"KRaft was a preview in Kafka {release}; {OLDEST_KRAFT} is the oldest KRaft that is modelled"
-    protocol, switches = _kraft_generation(release, metadata, has_elr=has_elr)
-    return Generation(protocol, switches, why)
+    protocol = next((generation for generation in _GENERATIONS if release.has(generation)), OLDEST_KRAFT)
+    switches = {}
+    for rule in _RULES:
+        is_kept = rule.is_kept(release, versions.protocol.value, has_elr)
+        is_of_generation = _GENERATIONS.index(protocol) <= _GENERATIONS.index(rule.first_generation)
+        if is_kept != is_of_generation:
+            switches[rule.switch] = rule.values[is_kept]
+    return protocol, switches, why
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
@@ -270,7 +282,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
             f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
             "correct one of them"
         )
-    own = settings.of_one_broker(Role.BROKER, "min.insync.replicas")
+    minima = settings.every(Role.BROKER, "min.insync.replicas")
+    own = next((setting for setting in minima if setting.layer is Layer.BROKER), None)
     if own and (eligible_replicas or (given and given.value)):
         shown = f"Elr in {eligible_replicas}" if eligible_replicas or given is None else given.source
         raise PropertiesError(
@@ -290,23 +303,11 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
     return Setting(False, f"off by default before {FIRST_ELR_BY_DEFAULT}")
 
 
-def _kraft_generation(release: Version, metadata: Version, *, has_elr: bool) -> tuple[str, Mapping[str, str]]:
-    """Return the generation of a cluster, and the switches in which it differs from it."""
-    protocol = next((one for one in _GENERATIONS if release.has(one)), OLDEST_KRAFT)
-    switches = {}
-    for rule in _RULES:
-        is_kept = rule.is_kept(release, metadata, has_elr)
-        is_of_generation = _GENERATIONS.index(protocol) <= _GENERATIONS.index(rule.first_generation)
-        if is_kept != is_of_generation:
-            switches[rule.switch] = rule.values[is_kept]
-    return protocol, switches
-
-
 def transactions_generation(release: Version, level: int) -> str:
     """Return the generation of the model `transactions`, also for a release with ZooKeeper; `level` is the level of
     transaction.version. 1 changes only how the coordinator's records are written."""
     generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
-    return next((one for first, one in generations if release.has_patch(first)), generations[-1][1])
+    return next((generation for first, generation in generations if release.has_patch(first)), generations[-1][1])
 
 
 def has_new_epochs(level: int) -> bool:
@@ -333,18 +334,17 @@ def format_keys(
     if of_broker:
         _refuse_format(of_broker, versions)
     of_topic = settings.get(*_TOPIC_FORMAT)
-    if of_topic and _version(of_topic).is_newer_than(agreed):
-        return (_BROKER_FORMAT,), {
-            _TOPIC_FORMAT: f"Kafka ignores it: newer than inter.broker.protocol.version {agreed}"
-        }
+    if of_topic and of_topic.value.is_newer_than(agreed):
+        why = f"Kafka ignores it: newer than inter.broker.protocol.version {agreed}"
+        return (_BROKER_FORMAT,), {_TOPIC_FORMAT: why}
     return (_TOPIC_FORMAT, _BROKER_FORMAT), {}
 
 
 def _refuse_format(given: GivenSetting, versions: Versions) -> None:
     agreed = versions.protocol.value
-    is_newer = _version(given).is_newer_than(agreed)
+    is_newer = given.value.is_newer_than(agreed)
     if versions.release.has("1.1"):
-        is_newer = _record_version(_version(given)) > _record_version(agreed)
+        is_newer = _record_version(given.value) > _record_version(agreed)
     if is_newer:
         raise PropertiesError(
             f"{given.source}: {given.spelled}: a broker of Kafka {versions.release} refuses to start with it, because "
@@ -353,9 +353,7 @@ def _refuse_format(given: GivenSetting, versions: Versions) -> None:
         )
 
 
-def _version(given: GivenSetting) -> Version:
-    assert isinstance(given.value, Version)
-    return given.value
+_WITH_EPOCHS = 2
 
 
 def _record_version(version: Version) -> int:
@@ -363,31 +361,12 @@ def _record_version(version: Version) -> int:
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 
-def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:
-    meaning = "records have leader epochs"
-    if is_old:
-        meaning = "records have no leader epochs: followers truncate to the high watermark"
-    elif _record_version(_version(given)) < 2:
-        meaning = "records have no leader epochs, which came with 0.11"
-    return UnderstoodSetting(given.key, given.text, meaning + given.note, given.source)
-
-
 def _why_inexact(given: GivenSetting, release: Version) -> str | None:
     """Return why the model is not exact for records without leader epochs in this release; None if it is exact."""
-    if not release.has("1.0"):
-        is_fixed = release.has_patch("0.11.0.3")
-    elif not release.has("2.0"):
-        is_fixed = release.has_patch("1.1.1") or (not release.has("1.1") and release.has_patch("1.0.2"))
+    if not release.has_repair(("0.11.0.3", "1.0.2", "1.1.1", "2.0")):
+        behaviour = "answers with its log end offset (KAFKA-6857)"
+    elif release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
+        behaviour = "still records its leader epoch (KAFKA-7897)"
     else:
-        is_fixed = True
-    if not is_fixed:
-        return (
-            f"with {given.spelled} a leader of Kafka {release} answers with its log end offset (KAFKA-6857), "
-            "which is not modelled"
-        )
-    if release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
-        return (
-            f"with {given.spelled} a leader of Kafka {release} still records its leader epoch (KAFKA-7897), "
-            "which is not modelled"
-        )
-    return None
+        return None
+    return f"with {given.spelled} a leader of Kafka {release} {behaviour}, which is not modelled"

@@ -1,7 +1,6 @@
 """The settings that the answer ignores, with the reasons: no given setting is ignored silently.
 
-In:  `Settings`, and the keys that the answer uses.
-Out: an `Ignored` for each setting that the answer does not use.
+Of several values of one setting, those that do not count are ignored as well.
 """
 
 from __future__ import annotations
@@ -41,23 +40,22 @@ class WhyIgnored(Enum):
 
 @dataclass(frozen=True)
 class Ignored:
-    """A setting on which the verdict does not depend. `value` is safe to print: one line, and no secret.
-
-    `meant` is the setting on which it does depend and that was probably meant, as min.insync.replicas by a key without
-    its last letter; otherwise empty.
-    """
+    """A setting on which the verdict does not depend."""
 
     key: str
     value: str
+    """Safe to print: one line, and no secret."""
     why: WhyIgnored
     reason: str
     source: str
     meant: str = ""
+    """The setting that was probably meant, and on which the verdict does depend: min.insync.replicas for a key without
+    its last letter. Otherwise empty."""
 
     @property
-    def is_told(self) -> bool:
-        """Whether a short answer names it: what was meant, or its mechanism, may change the answer."""
-        return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _TOLD)
+    def may_matter(self) -> bool:
+        """Whether the setting that was probably meant, or the mechanism that is not modelled, may change the answer."""
+        return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _MAY_MATTER)
 
 
 Keys = Sequence[tuple[Role, str]]
@@ -75,7 +73,7 @@ _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is 
 _COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
 _ELR_PREVIEW = "eligible leader replicas before 4.0 are not modelled"
 TO_BE_DELETED = "the topic is marked for deletion: the answer is for a topic that stays"
-_TOLD = frozenset({_COMPACTION, _TIERED, _ELR_PREVIEW, TO_BE_DELETED})
+_MAY_MATTER = frozenset({_COMPACTION, _TIERED, _ELR_PREVIEW, TO_BE_DELETED})
 _KEYS_NOT_MODELLED = {
     _COMPACTION: "cleanup.policy log.cleanup.policy",
     _FLUSH: "flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms",
@@ -88,9 +86,9 @@ _KEYS_NOT_MODELLED = {
     """,
     _OFFSETS_TOPIC: "offsets.commit.required.acks offsets.topic.replication.factor",
     _COMMITTED_OFFSETS: "auto.commit.enable auto.commit.interval.ms enable.auto.commit",
-    "time is not modelled: a leader that has forgotten an idle producer no longer recognises its resends": (
-        "producer.id.expiration.ms"
-    ),
+    "time is not modelled: a leader that has forgotten an idle producer no longer recognises its resends": """
+        producer.id.expiration.ms
+    """,
     "time is not modelled: a coordinator that has forgotten an idle transactional.id does not fence its producers "
     "(before 3.4 leaders forget idle producers by this time, too)": "transactional.id.expiration.ms",
     _RETENTION: """
@@ -134,78 +132,75 @@ _ASSUMED = {key: value for value, keys in _VALUES_ASSUMED.items() for key in key
 def read_ignored(
     settings: Settings,
     versions: Versions,
-    decisive: Sequence[tuple[Keys, GivenSetting | None]],
+    winners: Mapping[tuple[Role, str], GivenSetting | None],
     reasons: Mapping[tuple[Role, str], str],
     hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
-    """Yield the given settings on which the answer does not depend. `decisive` are the keys that the answer uses, if
-    this version of Kafka has them, each with the given setting that counts; `reasons` gives the reasons why certain
-    keys have no bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
-    for each in settings:
-        overridden = None
-        for keys, winner in decisive:
-            if (each.role, each.key) in keys and knows(versions.release, each.role, each.key):
-                overridden = winner
-        if overridden is not None and _is_used(each, overridden):
+    """Yield the given settings on which the answer does not depend. `winners` has, for each key that the answer uses if
+    this version of Kafka has it, the given setting that counts; `reasons` gives the reasons why certain keys have no
+    bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
+    for given in settings:
+        key = given.role, given.key
+        winner = winners.get(key) if knows(versions.release, *key) else None
+        if winner is not None and _is_used(given, winner):
             continue
-        why, reason = _why_ignored(each, versions, overridden)
-        if overridden is None and (each.role, each.key) in hidden:
-            why, reason = WhyIgnored.OVERRIDDEN, hidden[each.role, each.key]
-        if (each.role, each.key) in reasons:
-            why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
-        meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else ""
+        if key in reasons:
+            why, reason = WhyIgnored.NO_BEARING, reasons[key]
+        elif winner is None and key in hidden:
+            why, reason = WhyIgnored.OVERRIDDEN, hidden[key]
+        else:
+            why, reason = _why_ignored(given, versions, winner)
+        meant = _meant(given.key) if why is WhyIgnored.UNKNOWN else ""
         counts = meant if meant in READERS else ""
-        yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source, counts)
+        yield Ignored(printable(given.key), shown(given.key, given.text), why, reason, given.source, counts)
 
 
-def _is_used(each: GivenSetting, winner: GivenSetting) -> bool:
-    """Whether a setting is the one that counts, or that of a controller beside that of a broker, which agrees."""
-    if (each.role, each.key) != (winner.role, winner.key):
+def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
+    """Whether a setting counts itself, or is a controller's that agrees with a broker's setting that counts."""
+    if (given.role, given.key) != (winner.role, winner.key):
         return False
-    is_beside = each.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
-    return each.layer is winner.layer or (is_beside and (each.value == winner.value or each.key in OF_ONE_MEMBER))
+    is_beside = given.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
+    return given.layer is winner.layer or (is_beside and (given.value == winner.value or given.key in OF_ONE_MEMBER))
 
 
-def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
+def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
     if winner is not None:
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
-    if not knows(versions.release, each.role, each.key):
-        return WhyIgnored.UNKNOWN, _why_unknown(each, versions)
-    if _ASSUMED.get(each.key) == each.text.lower():
+    if not knows(versions.release, given.role, given.key):
+        return WhyIgnored.UNKNOWN, _why_unknown(given, versions)
+    if _ASSUMED.get(given.key) == given.text.lower():
         return WhyIgnored.ASSUMED, "is what the model assumes"
-    if each.key in _OF_TRANSACTIONS:
+    if given.key in _OF_TRANSACTIONS:
         return WhyIgnored.NO_TRANSACTIONS, "concerns transactions only"
-    if each.key.startswith(_OF_PARTITIONS):
+    if given.key.startswith(_OF_PARTITIONS):
         return WhyIgnored.PARTITIONS, "chooses a record's partition; Kafka promises no order across partitions"
-    if each.key in _NOT_MODELLED:
-        return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
-    if each.key.startswith(_INTERNAL_TOPICS):
+    if given.key in _NOT_MODELLED:
+        return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[given.key]
+    if given.key.startswith(_INTERNAL_TOPICS):
         return WhyIgnored.NO_BEARING, "concerns an internal topic, not this one"
     return WhyIgnored.NO_BEARING, "has no bearing on replication"
 
 
-def _why_unknown(each: GivenSetting, versions: Versions) -> str:
-    release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
-    since = first_release(each.role, each.key)
-    meant = _meant(each.key)
-    hint = f"; did you mean {meant}?" if meant else ""
-    if since:
-        return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
+def _why_unknown(given: GivenSetting, versions: Versions) -> str:
+    release, newest, role = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE), given.role.value
+    if since := first_release(given.role, given.key):
+        return f"Kafka {release} does not know this {role} setting, which is new in {since}"
+    hint = f"; did you mean {meant}?" if (meant := _meant(given.key)) else ""
     if versions.is_given and release.is_newer_than(newest):
-        return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings{hint}"
-    return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"
+        return f"not a {role} setting of Kafka up to {newest}; isrcheck does not know newer settings{hint}"
+    return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {role} setting{hint}"
 
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if the key is a
-    setting. The key may also have capitals, another separator, or the name of a client before it.
+    """Return the setting of some release that is spelt nearly like a key; empty if the key is a setting itself, or if
+    no setting is spelt like it. The key may also have capitals, another separator, or the name of a client before it.
     """
-    known = sorted({one for role in Role for one in keys_of(role)})
-    if key in known:
+    names = sorted({name for role in Role for name in keys_of(role)})
+    if key in names:
         return ""
     plain = re.sub(r"[_-]", ".", key.lower())
-    like = difflib.get_close_matches(plain, known, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
+    like = difflib.get_close_matches(plain, names, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
     # A plugin of a broker may have a client of its own, with settings such as confluent.reporter.producer.acks.
     of_client = without_prefix(plain) if plain.startswith(("producer.", "consumer.")) else ""
-    return plain if plain in known else of_client or next(iter(like), "")
+    return plain if plain in names else of_client or next(iter(like), "")

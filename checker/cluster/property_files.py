@@ -1,9 +1,7 @@
 """Reads property files: exactly as Kafka does, with java.util.Properties.load(InputStream), and no others.
 
-In:  the path of a file, and its role, if the user gives it.
-Out: a `Section`: the properties in file order, each with its place, if the file has the keys of Kafka's own brokers,
-     topics and Java clients; otherwise a PropertiesError that says whose file it is, and what to give instead. The
-     readers of values validate them as Kafka does; values are printed without secrets.
+A file must have the keys of Kafka's own brokers, topics and Java clients; another file is refused by a PropertiesError
+that says whose file it is, and what to give instead. Values are validated as in Kafka, and printed without secrets.
 
 There are three deliberate differences from Java. A byte order mark at the beginning is dropped: some editors insert it,
 and Java would read it as a part of the first key. All values of a repeated key are returned: Java silently uses the
@@ -76,12 +74,8 @@ def read_properties(path: Path) -> list[Property]:
 
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises PropertiesError if the file cannot be read."""
-    return decode(_read(path), path)
-
-
-def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return decode(path.read_bytes(), path)
     except FileNotFoundError:
         raise PropertiesError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
@@ -167,7 +161,7 @@ def quoted(text: str) -> str:
 
 
 BY_DURATION = "by_duration:"
-"""How a value of auto.offset.reset begins that names a duration (KIP-1106)."""
+"""The beginning of a value of auto.offset.reset that is a duration (KIP-1106)."""
 
 
 def _one_of(values: Mapping[str, Any], otherwise: str, *, any_case: bool = False) -> Callable[[str], Any]:
@@ -209,7 +203,7 @@ def _read_transactional_id(text: str) -> str:
 
 
 def _read_process_roles(text: str) -> frozenset[str]:
-    """Read the roles of a process in a KRaft cluster; none, in a cluster with ZooKeeper."""
+    """Read the roles of a process in a KRaft cluster; an empty text, as with ZooKeeper, has no roles."""
     roles = [role.strip() for role in text.split(",")] if text else []
     if not {*roles} <= {"broker", "controller"} or len(roles) > len({*roles}):
         raise ValueError(f"{quoted(text)} names no roles of a process; write broker, controller or broker,controller")
@@ -240,7 +234,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "transaction.state.log.replication.factor": _count,
     "transaction.partition.verification.enable": _true_or_false,
     "transaction.version": _one_of(
-        {"0": 0, "1": 1, "2": 2}, "is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0"
+        {"0": 0, "1": 1, "2": 2}, "is not 0, 1 or 2; write 2 if transactions end with a new epoch, or 0"
     ),
     "delivery.timeout.ms": _times,
     "linger.ms": _times,
@@ -263,22 +257,23 @@ READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 class Layer(IntEnum):
-    """The origin of a setting; the last one takes precedence.
-
-    The file of a process that is only a controller, any other file, a dynamic default of the cluster, a dynamic value
-    of one broker, the value in effect in a running broker.
-    """
+    """The origin of a setting; the last one takes precedence."""
 
     CONTROLLER = 0
+    """The file of a process that is only a controller."""
     FILE = 1
+    """Any other file."""
     CLUSTER = 2
+    """A dynamic default of the cluster."""
     BROKER = 3
+    """A dynamic value of one broker."""
     RUNNING = 4
+    """The value in effect in a running broker."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """The settings of one broker, topic or client, named `member`. If `role` is None, the keys determine the role."""
+    """The settings of one broker, topic or client (`member`). If `role` is None, the keys determine the role."""
 
     role: Role | None
     member: str
@@ -371,7 +366,7 @@ def file_section(role: Role | None, path: Path) -> Section:
 
 
 def without_prefix(key: str) -> str:
-    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; empty if none."""
+    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; otherwise empty."""
     if roles_that_know(key):
         return ""
     words = key.replace("-", ".").split(".")
@@ -413,13 +408,15 @@ def _refuse_shape(path: Path, text: str) -> None:
 
 def _is_yaml(lines: Sequence[str]) -> bool:
     """Whether a line has a key without a value, and the next line is a part of it; or the file begins as YAML does."""
-    if lines and re.match(r"---\s*$", lines[0]):
-        return True
-    for line, following in pairwise(lines):
-        is_deeper = len(following) - len(following.lstrip(" ")) > len(line) - len(line.lstrip(" "))
-        if _YAML_BEGINS.fullmatch(line) and (is_deeper or following.lstrip().startswith("- ")):
-            return True
-    return False
+
+    def is_part(following: str, line: str) -> bool:
+        depth, own = (len(text) - len(text.lstrip(" ")) for text in (following, line))
+        return depth > own or following.lstrip().startswith("- ")
+
+    begins = bool(lines) and re.match(r"---\s*$", lines[0]) is not None
+    return begins or any(
+        _YAML_BEGINS.fullmatch(line) and is_part(following, line) for line, following in pairwise(lines)
+    )
 
 
 # --- The keys ---------------------------------------------------------------------------------------------------------
@@ -428,56 +425,56 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse a file, naming the first key that shows whose file it is; for a container or a framework, a key that
     counts."""
-    of_dialect = [one for one in properties if one.key in _DIALECT_OF]
+    of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
-        counts = next((one for one in properties if _of_java(one) in READERS), None)
+        counts = next((line for line in properties if _of_java(line) in READERS), None)
         shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
         raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
-    is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
+    is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
     # First the keys that represent a key on which the answer depends.
-    meant = [without_prefix(one.key) or _of_variable(_variable(one)) for one in properties]
-    for _, one in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
-        if roles_that_know(one.key):
+    meant = [without_prefix(line.key) or _of_variable(_variable(line)) for line in properties]
+    for _, line in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
+        if roles_that_know(line.key):
             continue
-        if variable := _variable(one):
+        if variable := _variable(line):
             example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
             raise PropertiesError(
-                f"{one.place}: {printable(variable)} is an environment variable of a container, {_NOT_READ}; give its"
+                f"{line.place}: {printable(variable)} is an environment variable of a container, {_NOT_READ}; give its"
                 f" settings with their own names{example}"
             )
-        if _WITH_UNDERSCORES.fullmatch(one.key) and roles_that_know(dotted := one.key.replace("_", ".")):
+        if _WITH_UNDERSCORES.fullmatch(line.key) and roles_that_know(dotted := line.key.replace("_", ".")):
             raise PropertiesError(
-                f"{one.place}: {one.key} is spelt as in a client of Python, {_NOT_READ}, and which has other defaults"
+                f"{line.place}: {line.key} is spelt as in a client of Python, {_NOT_READ}, and which has other defaults"
                 f" (kafka-python: acks=1, retries=0); write {dotted}, and give acks, retries and enable.idempotence"
             )
-        if one.key.startswith(_SPRING) or (not is_of_broker and without_prefix(one.key)):
-            whose = "Spring" if one.key.startswith(_SPRING) else _FRAMEWORK
-            key = without_prefix(one.key) or "acks"
-            example = _spelled(key, one.value if key in one.key.replace("-", ".") else "")
+        if line.key.startswith(_SPRING) or (not is_of_broker and without_prefix(line.key)):
+            whose = "Spring" if line.key.startswith(_SPRING) else _FRAMEWORK
+            key = without_prefix(line.key) or "acks"
+            example = _spelled(key, line.value if key in line.key.replace("-", ".") else "")
             raise PropertiesError(
-                f"{one.place}: {printable(one.key)}={shown(one.key, one.value.strip())} is a setting of {whose},"
+                f"{line.place}: {printable(line.key)}={shown(line.key, line.value.strip())} is a setting of {whose},"
                 f" {_NOT_READ}; give {example} and what else counts {_OWN_FILE}"
             )
-    if role in _CLIENTS and properties and not any(roles_that_know(one.key) for one in properties):
+    if role in _CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
         raise PropertiesError(
-            f"{properties[0].place}: {printable(properties[0].key)} and all other keys of this file are none of Kafka's"
-            f" Java clients; give what counts, such as acks, {_OWN_FILE}"
+            f"{properties[0].place}: Kafka's Java clients have neither {printable(properties[0].key)} nor any other key"
+            f" of this file; give what counts, such as acks, {_OWN_FILE}"
         )
 
 
-def _of_java(one: Property) -> str:
-    """The Java clients' name of a setting of another client or framework; empty if there is none."""
-    return _SAME_AS.get(one.key) or without_prefix(one.key)
+def _of_java(line: Property) -> str:
+    """The Java clients' name of a setting of another client or framework; empty if they have no such setting."""
+    return _SAME_AS.get(line.key) or without_prefix(line.key)
 
 
-def _refusal(one: Property, dialect: str, counts: Property | None) -> PropertiesError:
+def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
     """Refuse a file by one of its settings; `counts` is a setting on which the answer depends."""
-    given = f"{printable(one.key)}={shown(one.key, one.value.strip())}"
+    given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
-    if counts is not None and counts is not one:
+    if counts is not None and counts is not line:
         same = f"{same} for {printable(counts.key)} ({counts.place})"
     return PropertiesError(
-        f"{one.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
+        f"{line.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
         f" its defaults differ ({_DEFAULTS[dialect]})"
     )
 
@@ -486,16 +483,16 @@ def _spelled(key: str, value: str) -> str:
     return f"{key}={shown(key, value.strip())}" if value.strip() else f"{key}=..."
 
 
-def _variable(one: Property) -> str:
+def _variable(line: Property) -> str:
     """The name of an environment variable, as in a file of a container: KAFKA_MIN_INSYNC_REPLICAS; else empty."""
-    name = one.value.partition("=")[0].strip() if one.key == "export" else one.key
+    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
     if _VARIABLE.fullmatch(name) is None:
         return ""
     return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
 
 
 def _of_variable(name: str) -> str:
-    """The key of Kafka that a variable sets; empty if there is none."""
+    """The key of Kafka that a variable sets; empty if it sets no such key."""
     words = name.lower().split("_")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")

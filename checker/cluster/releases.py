@@ -1,9 +1,7 @@
 """Kafka's releases: their versions, configuration keys and defaults.
 
-In:  a version of the binaries, of the inter-broker protocol (ZooKeeper) or of the metadata (KRaft), as text: 0.10.2.1,
-     0.10.1-IV2, 3.9. The tables of keys follow the configuration definitions of Kafka 0.10.0 to 3.9, with the old Scala
-     clients.
-Out: a `Version`; the roles, first release and default of each key. generation.py says what each release does.
+There are versions of the binaries, of the inter-broker protocol (ZooKeeper) and of the metadata (KRaft). The tables of
+keys follow the configuration definitions of Kafka 0.10.0 to 3.9, with the old Scala clients.
 
 `replication.factor` is a parameter of topic creation, not a topic setting. It is listed with the topic settings because
 users write it there. Keys that a later release removed are still listed. `metadata.version`,
@@ -129,7 +127,8 @@ def version_of_binaries(text: str) -> Version:
     if version.release > _NEWEST_RELEASE:
         return version
     if not _releases_within(version):
-        nearest = max((one for one in _LAST_INTERNAL_VERSION if one < version.release), default=_OLDEST_RELEASE)
+        older = (release for release in _LAST_INTERNAL_VERSION if release < version.release)
+        nearest = max(older, default=_OLDEST_RELEASE)
         raise ValueError(
             f"Kafka {text} does not exist or has no replication; write another release, for example {_name(nearest)}"
         )
@@ -175,12 +174,9 @@ def _complete(text: str) -> Version:
 
 def _why_no_release(version: Version) -> str:
     """Return why a number above all of Kafka's is refused, and which Kafka a distribution with this number contains."""
-    kafka = _CONFLUENT_PLATFORM.get(version.release)
-    if kafka is not None:
-        return (
-            f"{version} is no release of Kafka; Confluent Platform {version.release_name} contains Kafka "
-            f"{_name(kafka)}: write {_name(kafka)}"
-        )
+    if version.release in _CONFLUENT_PLATFORM:
+        kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
+        return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
     return (
         f"{version} is no release of Kafka, whose newest release here is {NEWEST_RELEASE}; "
         "write the release of Kafka that the distribution contains"
@@ -235,8 +231,8 @@ class Role(Enum):
     CONSUMER = "consumer"
 
 
-# Groups of keys that brokers and clients share, and then the new keys of each release and role, oldest first; the first
-# release includes all older keys.
+# Groups of keys that brokers and clients share, and then the new keys of each release and its roles, oldest first; the
+# first release includes all older keys.
 _NEW_KEYS = """
 SSL_AND_KERBEROS: sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
     sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor ssl.cipher.suites ssl.enabled.protocols
@@ -331,32 +327,30 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     replica.alter.log.dirs.io.max.bytes.per.second sasl.jaas.config zookeeper.max.in.flight.requests
 2.0 broker: client.quota.callback.class log.message.downconversion.enable sasl.server.callback.handler.class SASL_LOGIN
 2.0 topic: message.downconversion.enable
-2.0 producer: SASL_LOGIN
-2.0 consumer: default.api.timeout.ms SASL_LOGIN
+2.0 producer,consumer: SASL_LOGIN
+2.0 consumer: default.api.timeout.ms
 2.1 broker: connection.failed.authentication.delay.ms
-2.1 producer: client.dns.lookup delivery.timeout.ms
-2.1 consumer: client.dns.lookup
+2.1 producer,consumer: client.dns.lookup
+2.1 producer: delivery.timeout.ms
 2.2 broker: connections.max.reauth.ms control.plane.listener.name group.max.size ssl.principal.mapping.rules
 2.3 broker: log.cleaner.max.compaction.lag.ms max.connections
 2.3 topic: max.compaction.lag.ms
 2.3 consumer: allow.auto.create.topics client.rack group.instance.id
-2.4 broker: replica.selector.class security.providers
-2.4 producer: security.providers
-2.4 consumer: security.providers
+2.4 broker: replica.selector.class
+2.4 broker,producer,consumer: security.providers
 2.5 broker: fetch.max.bytes zookeeper.clientCnxnSocket zookeeper.ssl.cipher.suites zookeeper.ssl.client.enable
     zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols zookeeper.ssl.endpoint.identification.algorithm
     zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.keystore.type
     zookeeper.ssl.ocsp.enable zookeeper.ssl.protocol zookeeper.ssl.truststore.location zookeeper.ssl.truststore.password
     zookeeper.ssl.truststore.type
 2.5 producer: metadata.max.idle.ms
-2.6 broker: ssl.engine.factory.class
-2.6 producer: internal.auto.downgrade.txn.commit ssl.engine.factory.class
-2.6 consumer: internal.throw.on.fetch.stable.offset.unsupported ssl.engine.factory.class
+2.6 broker,producer,consumer: ssl.engine.factory.class
+2.6 producer: internal.auto.downgrade.txn.commit
+2.6 consumer: internal.throw.on.fetch.stable.offset.unsupported
 2.7 broker: controller.quota.window.num controller.quota.window.size.seconds max.connection.creation.rate
     quorum.election.backoff.max.ms quorum.election.timeout.ms quorum.fetch.timeout.ms quorum.request.timeout.ms
-    quorum.retry.backoff.ms quorum.voters CONNECTION_AND_PEM
-2.7 producer: CONNECTION_AND_PEM
-2.7 consumer: CONNECTION_AND_PEM
+    quorum.retry.backoff.ms quorum.voters
+2.7 broker,producer,consumer: CONNECTION_AND_PEM
 2.8 broker: broker.heartbeat.interval.ms broker.session.timeout.ms controller.listener.names
     controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
     controller.quorum.fetch.timeout.ms controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
@@ -372,16 +366,13 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     remote.log.storage.manager.class.name remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix
     remote.log.storage.system.enable
 3.0 topic: local.retention.bytes local.retention.ms remote.storage.enable
-3.1 broker: OAUTH
-3.1 producer: OAUTH
-3.1 consumer: OAUTH
+3.1 broker,producer,consumer: OAUTH
 3.2 broker: socket.listen.backlog.size
 3.3 broker: early.start.listeners metadata.max.idle.interval.ms sasl.server.max.receive.size
 3.3 producer: partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.ignore.keys
 3.4 broker: auto.include.jmx.reporter metadata.log.max.snapshot.interval.ms producer.id.expiration.check.interval.ms
     producer.id.expiration.ms zookeeper.metadata.migration.enable
-3.4 producer: auto.include.jmx.reporter
-3.4 consumer: auto.include.jmx.reporter
+3.4 producer,consumer: auto.include.jmx.reporter
 3.5 broker: group.consumer.assignors group.consumer.heartbeat.interval.ms group.consumer.max.heartbeat.interval.ms
     group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.min.heartbeat.interval.ms
     group.consumer.min.session.timeout.ms group.consumer.session.timeout.ms group.coordinator.new.enable
@@ -393,8 +384,8 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
 3.7 broker: eligible.leader.replicas.enable group.coordinator.rebalance.protocols ssl.allow.dn.changes
     ssl.allow.san.changes telemetry.max.bytes unstable.metadata.versions.enable
     zookeeper.metadata.migration.min.batch.size
-3.7 producer: enable.metrics.push retry.backoff.max.ms
-3.7 consumer: enable.metrics.push group.protocol group.remote.assignor retry.backoff.max.ms
+3.7 producer,consumer: enable.metrics.push retry.backoff.max.ms
+3.7 consumer: group.protocol group.remote.assignor
 3.8 broker: compression.gzip.level compression.lz4.level compression.zstd.level controller.quorum.bootstrap.servers
     group.consumer.migration.policy group.coordinator.append.linger.ms log.dir.failure.timeout.ms
     log.initial.task.delay.ms max.request.partition.size.limit remote.fetch.max.wait.ms
@@ -403,17 +394,15 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second
     remote.log.manager.fetch.quota.window.num remote.log.manager.fetch.quota.window.size.seconds
     unstable.feature.versions.enable
-3.8 topic: compression.gzip.level compression.lz4.level compression.zstd.level
-3.8 producer: compression.gzip.level compression.lz4.level compression.zstd.level metadata.recovery.strategy
-3.8 consumer: metadata.recovery.strategy
+3.8 topic,producer: compression.gzip.level compression.lz4.level compression.zstd.level
+3.8 producer,consumer: metadata.recovery.strategy
 3.9 broker: group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms group.share.max.groups
     group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms group.share.max.session.timeout.ms
     group.share.max.size group.share.min.heartbeat.interval.ms group.share.min.record.lock.duration.ms
     group.share.min.session.timeout.ms group.share.partition.max.record.locks group.share.record.lock.duration.ms
     group.share.session.timeout.ms sasl.oauthbearer.header.urlencode unclean.leader.election.interval.ms
 3.9 topic: remote.log.copy.disable remote.log.delete.on.disable
-3.9 producer: sasl.oauthbearer.header.urlencode
-3.9 consumer: sasl.oauthbearer.header.urlencode
+3.9 producer,consumer: sasl.oauthbearer.header.urlencode
 """
 
 
@@ -424,11 +413,11 @@ def _read_new_keys() -> dict[Role, dict[str, str]]:
     for line in re.sub(r"\n +", " ", _NEW_KEYS).strip().splitlines():
         about, _, text = line.partition(": ")
         keys = [key for word in text.split() for key in groups.get(word, [word])]
-        release, _, role = about.partition(" ")
-        if role:
-            first[Role(role)] |= dict.fromkeys(keys, release)
-        else:
+        release, _, roles = about.partition(" ")
+        if not roles:
             groups[about] = keys
+        for role in roles.split(",") if roles else ():
+            first[Role(role)] |= dict.fromkeys(keys, release)
     return first
 
 

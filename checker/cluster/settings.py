@@ -1,9 +1,5 @@
 """The settings of a cluster, with their roles and places, from property files and the output of Kafka's tools.
 
-In:  `Section`s: a property file each, or a part of the `--describe` output (checker/cluster/describe.py).
-Out: `Settings`: the values of each key for each role, with their places; of several values, the one in effect.
-     `RoleSettings`: those of one role in one release, with the defaults of the release.
-
 The user states the role of a file, or its keys determine it. A key that only one role has belongs to that role in every
 file (`acks` is always the producer's), so that one file can hold a topic's settings and its producers' `acks`.
 Two values of one key in one role are an error, unless the values are in different files, and each broker or client has
@@ -15,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -29,14 +25,7 @@ from isrcheck.checker.cluster.property_files import (
     quoted,
     shown,
 )
-from isrcheck.checker.cluster.releases import (
-    OF_ONE_MEMBER,
-    Role,
-    Version,
-    default,
-    knows,
-    roles_that_know,
-)
+from isrcheck.checker.cluster.releases import OF_ONE_MEMBER, Role, Version, default, knows, roles_that_know
 
 T = TypeVar("T")
 
@@ -51,68 +40,67 @@ OF_CONTROLLERS = frozenset({"auto.leader.rebalance.enable", "unclean.leader.elec
 OF_BROKERS = frozenset({"log.flush.interval.messages", "min.insync.replicas", "replica.selector.class"})
 """Keys of brokers on which only brokers act, unless a cluster has eligible leader replicas (min.insync.replicas)."""
 
-READ_AS_TEXT = frozenset(
-    {
-        "controller.quorum.bootstrap.servers",
-        "controller.quorum.voters",
-        "flush.messages",
-        "log.flush.interval.messages",
-        "replica.selector.class",
-        "zookeeper.connect",
-        "zookeeper.metadata.migration.enable",
-    }
-)
+_READ_AS_TEXT = """
+    controller.quorum.bootstrap.servers controller.quorum.voters flush.messages log.flush.interval.messages
+    replica.selector.class zookeeper.connect zookeeper.metadata.migration.enable
+"""
+READ_AS_TEXT = frozenset(_READ_AS_TEXT.split())
 """Keys that also affect the answer, by one of their values or because they are given."""
-
 
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 """The keys that say which version a cluster has agreed on."""
 
 # Of Kafka's configuration providers, of a shell, and of templates: ${env:ACKS}, {{ acks }}.
 _PLACEHOLDER = re.compile(r"\$\{.*\}|\{\{.*\}\}")
+_DEFAULT = "'s default"
 
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """A value in effect, and its source as text: FILE:LINE, an option, or a default of Kafka."""
+    """A value in effect, given or by default. A setting that the report shows also has a key, a text and a meaning."""
 
     value: T
     source: str
-
-
-@dataclass(frozen=True)
-class UnderstoodSetting:
-    """A setting that the answer uses: its key and value, its meaning for replication, and its source."""
-
-    key: str
-    value: str
-    meaning: str
-    source: str
+    """FILE:LINE, an option, or a default of Kafka."""
+    key: str = field(default="", compare=False)
+    text: str = field(default="", compare=False)
+    """The value as it was written: one line, and no secret."""
+    meaning: str = field(default="", compare=False)
+    """What the value means for replication."""
 
     @property
     def is_default(self) -> bool:
         """Whether the value is a default of a release."""
-        return self.source.startswith("Kafka ") and default_of("") in self.source
+        return self.source.startswith("Kafka ") and _DEFAULT in self.source
+
+    def means(self, meaning: str) -> Setting[T]:
+        """Return the setting with its meaning, which comes before the remark that the setting may have."""
+        return replace(self, meaning=meaning + self.meaning)
 
 
-def default_of(release: object) -> str:
+def default_of(release: Version) -> str:
     """Return the source of a default."""
-    return f"{f'Kafka {release}' if release else ''}'s default"
+    return f"Kafka {release}{_DEFAULT}"
 
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """A given value of a key of `role`, with all places that give it; `file_role` is the role of the file itself, and
-    `members` are the brokers, topics or clients that have it."""
+    """A value that files or outputs give for a key."""
 
     role: Role
+    """The role that the key configures."""
     key: str
     text: str
-    value: object
+    """The value as it was written."""
+    value: Any
+    """What the reader of the key returns for the text (property_files.READERS)."""
     places: tuple[str, ...]
+    """Each place that gives this value, as FILE:LINE."""
     file_role: Role
+    """The role of the file."""
     layer: Layer
-    members: tuple[str, ...] = ()
+    members: tuple[str, ...]
+    """The brokers, topics or clients that have this value."""
 
     @property
     def source(self) -> str:
@@ -128,6 +116,11 @@ class GivenSetting:
     def note(self) -> str:
         """A remark if the file that gives the key is a file of another role; otherwise empty."""
         return "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
+
+    @property
+    def in_effect(self) -> Setting[Any]:
+        """The setting as one that counts; its meaning is still to be put before its remark."""
+        return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
 # A role, a key and a layer, and the member if each member of the role has its own value.
@@ -150,14 +143,14 @@ class Settings:
             file_role = section.role or role_of(section.properties, section.member)
             layer = self._layer(section)
             self._members.setdefault((file_role, layer), []).append(section.member)
-            for each in section.properties:
-                new = replace(_given(each, file_role, layer), members=(section.member,))
+            for line in section.properties:
+                new = _given(line, file_role, layer, section.member)
                 holder = new.role, new.key, new.layer, section.member if self._is_own(new) else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
     def _layer(self, section: Section) -> Layer:
         """The layer of a section, after noting the roles of its process."""
-        roles = next((one.value for one in section.properties if one.key == PROCESS_ROLES), "")
+        roles = next((line.value for line in section.properties if line.key == PROCESS_ROLES), "")
         is_broker, is_controller = "broker" in roles, "controller" in roles
         if is_controller:
             self.controllers.append(section.member)
@@ -175,16 +168,19 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The brokers or clients that lack a setting that others of their kind give, and have it in no layer below."""
-        below = [each for each in self if (each.role, each.key) == (setting.role, setting.key)]
-        if setting.key in OF_ONE_MEMBER or any(
-            each.layer < setting.layer and each.value == setting.value for each in below
-        ):
+        """The brokers or clients to which a setting of others of their kind is not given, not even in a lower layer."""
+        values = self.every(setting.role, setting.key)
+        is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
+        if setting.key in OF_ONE_MEMBER or is_below:
             return []
-        return [one for one in self._members[setting.file_role, setting.layer] if one not in setting.members]
+        return [member for member in self._members[setting.file_role, setting.layer] if member not in setting.members]
 
     def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
+
+    def every(self, role: Role, key: str) -> list[GivenSetting]:
+        """Return every given value of a key, of all layers and members."""
+        return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
         """Return the setting in effect for a key, or None. If members have different values, the first one counts.
@@ -192,34 +188,26 @@ class Settings:
         In KRaft a broker's file does not decide the controllers' actions, and a controller's file not the brokers'.
         Without a controller's file, a broker's value counts only if it is the worse value.
         """
-        found = [each for each in self if each.role is role and each.key == key]
+        values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
-            found = [each for each in found if each.layer is Layer.CLUSTER or self.is_of_controllers(each)]
+            values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]
         elif key in OF_CONTROLLERS:
-            found = [each for each in found if each.value or not {*each.members} <= {*self.brokers_alone}]
+            values = [given for given in values if given.value or not {*given.members} <= {*self.brokers_alone}]
         elif key in OF_BROKERS:
-            found = [each for each in found if each.layer is not Layer.CONTROLLER]
-        return max(found, key=lambda each: each.layer, default=None)
+            values = [given for given in values if given.layer is not Layer.CONTROLLER]
+        return max(values, key=lambda given: given.layer, default=None)
 
     def has_members(self, role: Role) -> bool:
         """Whether files or outputs show the settings of members of a role, and not only those of the whole cluster."""
-        return any(each is role and layer is not Layer.CLUSTER for each, layer in self._members)
+        return any(file_role is role and layer is not Layer.CLUSTER for file_role, layer in self._members)
 
     def is_of_controllers(self, setting: GivenSetting) -> bool:
         """Whether the file of a controller gives a setting."""
-        return any(one in self.controllers for one in setting.members)
-
-    def of_controllers(self, role: Role, key: str) -> list[GivenSetting]:
-        """The values of a key in the files of controllers; in an agreeing cluster at most one."""
-        return [each for each in self if (each.role, each.key) == (role, key) and self.is_of_controllers(each)]
-
-    def of_one_broker(self, role: Role, key: str) -> GivenSetting | None:
-        """Return a dynamic value of one broker alone, or None; eligible leader replicas permit none."""
-        return next((one for one in self if (one.role, one.key) == (role, key) and one.layer is Layer.BROKER), None)
+        return not {*setting.members}.isdisjoint(self.controllers)
 
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
         """Return the setting in effect for the first of these keys that is given; None if no key is given."""
-        return next((found for role, key in keys if (found := self.get(role, key))), None)
+        return next((setting for role, key in keys if (setting := self.get(role, key))), None)
 
 
 # --- The role of a file -----------------------------------------------------------------------------------------------
@@ -233,7 +221,7 @@ def role_of(properties: Sequence[Property], path: Path | str) -> Role:
     If several roles have equally many of the keys, one key must decide: a key that only one role has, or a key that
     only topics and brokers have (the file is then a topic's). Raises PropertiesError if no key decides.
     """
-    known_by = [roles_that_know(each.key) for each in properties]
+    known_by = [roles_that_know(line.key) for line in properties]
     count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
     best = [role for role in _ROLES_BY_PRECEDENCE if count[role] == max(count.values())]
     if len(best) > 1 and not any(len(roles) == 1 or roles == {Role.TOPIC, Role.BROKER} for roles in known_by):
@@ -252,15 +240,15 @@ def _role_of_key(key: str, file_role: Role) -> Role:
     return next(role for role in _ROLES_BY_PRECEDENCE if role in roles)
 
 
-def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
-    text = each.value.strip(WHAT_JAVA_TRIMS)
+def _given(line: Property, file_role: Role, layer: Layer, member: str) -> GivenSetting:
+    text = line.value.strip(WHAT_JAVA_TRIMS)
     try:
-        value = READERS.get(each.key, str)(text)
+        value = READERS.get(line.key, str)(text)
     except ValueError as error:
         why = f"{quoted(text)} is a placeholder; write its value" if _PLACEHOLDER.search(text) else str(error)
-        raise PropertiesError(f"{each.place}: {each.key}: {why}") from None
-    role = _role_of_key(each.key, file_role)
-    return GivenSetting(role, each.key, text, value, (each.place,), file_role, layer)
+        raise PropertiesError(f"{line.place}: {line.key}: {why}") from None
+    role = _role_of_key(line.key, file_role)
+    return GivenSetting(role, line.key, text, value, (line.place,), file_role, layer, (member,))
 
 
 def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
@@ -278,13 +266,13 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 
 
+@dataclass(frozen=True)
 class RoleSettings:
-    """The given settings of one role, read as one Kafka release reads them."""
+    """The given settings of one role, read as one Kafka release reads them, and its defaults."""
 
-    def __init__(self, settings: Settings, release: Version, role: Role) -> None:
-        self.settings = settings
-        self.release = release
-        self.role = role
+    settings: Settings
+    release: Version
+    role: Role
 
     def knows(self, key: str) -> bool:
         """Whether this release has the key."""
@@ -296,22 +284,16 @@ class RoleSettings:
 
     def setting(self, key: str) -> Setting[Any]:
         """Return the value of a key: the given value, else the default of the release."""
-        if found := self.given(key):
-            return Setting(found.value, found.source)
-        return Setting(READERS[key](default(key, self.release)), default_of(self.release))
+        return given.in_effect if (given := self.given(key)) else self.default(key)
 
-    def line(self, key: str, setting: Setting[Any], meaning: str) -> UnderstoodSetting:
-        """Return a setting with its meaning for the report; a given value is shown as it was written."""
-        given = self.given(key)
-        is_as_written = given is not None and setting.source == given.source
-        text = given.text if given and is_as_written else str(setting.value)
-        if isinstance(setting.value, bool) and not is_as_written:
-            text = text.lower()
-        return UnderstoodSetting(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)
+    def default(self, key: str) -> Setting[Any]:
+        """Return the default of a key in this release."""
+        text = default(key, self.release)
+        return Setting(READERS[key](text), default_of(self.release), key, text)
 
 
 MOST_IN_FLIGHT_SEARCHED = 5
-"""A search uses at most this many requests in flight: more make no difference for its few records."""
+"""The most requests in flight of a search: more make no difference for its few records."""
 
 MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
     "replication.factor": ("replicas", int),

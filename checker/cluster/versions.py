@@ -1,8 +1,5 @@
 """Determines the versions of a cluster's brokers, and whether ZooKeeper or KRaft controllers keep its metadata.
 
-In:  `Settings`, the versions that the command line gives, and what the `--describe` output shows.
-Out: `Versions`, or a PropertiesError if two of the sources contradict each other.
-
 The version of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour. The version
 that the brokers have agreed on decides the rest: inter.broker.protocol.version with ZooKeeper, metadata.version with
 KRaft. If only one of the two is given, it is used for both. If none is given, the release is assumed to be the newest
@@ -80,39 +77,41 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the output of a tool shows, and the releases that show it; `until` is the tool's, so brokers may be newer.
-
-    `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it.
-    `newest` is the release of the binaries, if the output shows that they are not newer. `needs_zookeeper_since` is
-    the release since which only brokers with ZooKeeper answer in this way."""
+    """What the output of a tool shows, and the releases that show it."""
 
     shown: str
     since: str | None = None
     until: str | None = None
+    """The last release of the tool; the brokers may be newer."""
     mode: Mode | None = None
+    """The mode of the brokers, if the output shows it."""
     lacks: str = ""
+    """What the output would show after `until`."""
     newest: str | None = None
+    """The release of the binaries, if the output shows that they are not newer."""
     needs_zookeeper_since: str | None = None
+    """The release since which only brokers with ZooKeeper answer in this way."""
     tool: str = "kafka-topics"
 
 
 @dataclass(frozen=True)
 class Versions:
-    """The version of the binaries, the version that the brokers have agreed on, and the mode of the cluster.
-
-    `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
-    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
-    which of the three the files do not show, and what to give; empty if they show all. `doubt` says what fits
-    the release and the mode only by an assumption; empty if nothing does."""
+    """The versions and the mode of a cluster."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
+    """The version that the brokers have agreed on."""
     mode: Setting[Mode]
     is_given: bool
+    """False if the release is assumed."""
     decisive: Sequence[GivenSetting] = field(default=(), repr=False)
+    """The settings that show the mode or a version."""
     migration: GivenSetting | None = None
+    """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
     assumed: str = ""
+    """Which of the three values above the files do not show, and what to give; empty if they show all."""
     doubt: str = ""
+    """What fits the release and the mode only by an assumption; empty if everything fits."""
 
     @property
     def release(self) -> Version:
@@ -142,14 +141,14 @@ def read_versions(
     evidence: Sequence[Evidence] = (),
 ) -> Versions:
     """Determine the versions and the mode of a cluster. Raises PropertiesError if two sources contradict each other."""
-    told = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
+    option = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
     metadata = _metadata(settings, metadata_version)
     inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL), version_of_inter_broker_protocol)
     shown = _mode_shown(settings, metadata, evidence)
     inter_broker_counts = inter_broker
     if shown and shown.value is Mode.KRAFT and inter_broker:
         inter_broker_counts = None
-        is_production = told is None or told.value.has(FIRST_PRODUCTION_KRAFT)
+        is_production = option is None or option.value.has(FIRST_PRODUCTION_KRAFT)
         if is_production and not inter_broker.value.has(FIRST_METADATA_VERSION):
             raise PropertiesError(
                 f"{inter_broker.source}: inter.broker.protocol.version: a KRaft broker refuses {inter_broker.value},"
@@ -158,19 +157,19 @@ def read_versions(
             )
     agreed = metadata or inter_broker_counts
     is_mode_shown = shown is not None
-    shown = shown or _zookeeper_shown(settings, told, agreed)
-    binaries = told or _assumed(settings, shown, inter_broker, evidence)
-    if told is None and agreed is not None:
+    shown = shown or _zookeeper_shown(settings, option, agreed)
+    binaries = option or _assumed(settings, shown, inter_broker, evidence)
+    if option is None and agreed is not None:
         implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
         binaries = _raised(implied, _shown_by_outputs(evidence))
     mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
     _refuse_wrong_release(binaries, mode, evidence)
     migration = _migration(settings, binaries)
     level = settings.get(*TRANSACTION_VERSION)  # it needs no metadata.version
-    if level and level.value and told and not told.value.has(first := FEATURES[level.key]):
+    if level and level.value and option and not option.value.has(first := FEATURES[level.key]):
         raise PropertiesError(
-            f"{level.source}: {level.spelled} needs Kafka {first} or newer, but it is {told.value} ({told.source}); "
-            "correct one of them"
+            f"{level.source}: {level.spelled} needs Kafka {first} or newer, but it is {option.value} ({option.source});"
+            " correct one of them"
         )
     for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
         if given and given.value.is_newer_than(binaries.value):
@@ -189,17 +188,17 @@ def read_versions(
         binaries,
         counts or binaries,
         mode,
-        is_given=told is not None or agreed is not None,
+        is_given=option is not None or agreed is not None,
         decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
         migration=migration,
-        assumed=_in_words(settings, told, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+        assumed=_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
         doubt=_doubt(binaries.value, mode, evidence),
     )
 
 
 def _in_words(
     settings: Settings,
-    told: Setting[Version] | None,
+    option: Setting[Version] | None,
     agreed: Setting[Version] | None,
     counts: Setting[Version] | None,
     binaries: Setting[Version],
@@ -207,10 +206,10 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Say what of the release, the mode and the agreed version is assumed, and what to give; empty if nothing is."""
+    """Say which of the release, the mode and the agreed version is assumed, and what to give; empty if none of them."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
-    if told is None:
+    if option is None:
         source = binaries.source
         if agreed is not None and source == agreed.source:
             key = (METADATA_VERSION if has_kraft else INTER_BROKER_PROTOCOL)[1]
@@ -247,10 +246,10 @@ def _of_key(given: GivenSetting | None, read: Callable[[str], Version]) -> Setti
     return Setting(read(given.text), given.source) if given else None
 
 
-def _metadata(settings: Settings, told: str | None) -> Setting[Version] | None:
-    """Return metadata.version, from the command line or from a file."""
-    option, given = _option(METADATA_VERSION_GIVEN, told, version_of_metadata), settings.get(*METADATA_VERSION)
-    in_file = _of_key(given, version_of_metadata)
+def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
+    """Return metadata.version, from the command line (`text`) or from a file."""
+    option = _option(METADATA_VERSION_GIVEN, text, version_of_metadata)
+    in_file = _of_key(settings.get(*METADATA_VERSION), version_of_metadata)
     if option and in_file and option.value != in_file.value:
         raise PropertiesError(
             f"{in_file.source}: metadata.version={in_file.value} contradicts {METADATA_VERSION_GIVEN} {option.value}; "
@@ -279,7 +278,7 @@ def _mode_shown(
     keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
     signs = [f"{given.spelled} in {given.source}" for given in keys]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
-    signs += [f"{one.tool} {one.shown}" for one in evidence if one.mode is Mode.KRAFT]
+    signs += [f"{output.tool} {output.shown}" for output in evidence if output.mode is Mode.KRAFT]
     zookeeper = settings.get(*_ZOOKEEPER)
     if zookeeper is None or not zookeeper.text:
         return Setting(Mode.KRAFT, signs[0]) if signs else None
@@ -296,26 +295,27 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which shown answers brokers of this release and mode do not give, except in a rare case."""
-    for one in evidence:
-        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since) and mode.value is Mode.KRAFT:
-            since = one.needs_zookeeper_since
+    """Say which shown answers brokers of this release and mode give only in a rare case."""
+    for output in evidence:
+        if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
-                f"topics were described by their ids: otherwise {one.tool} {one.shown} only for ZooKeeper, or for"
+                f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
                 f" brokers before {since}; correct {KAFKA_VERSION}"
             )
     return ""
 
 
 def _zookeeper_shown(
-    settings: Settings, told: Setting[Version] | None, agreed: Setting[Version] | None
+    settings: Settings, option: Setting[Version] | None, agreed: Setting[Version] | None
 ) -> Setting[Mode] | None:
     """Return ZooKeeper if a broker's file has keys for it, as the only sign of a mode, and the release can have it."""
-    if any(one and one.value.has(FIRST_WITHOUT_ZOOKEEPER) for one in (told, agreed)):
+    if any(version and version.value.has(FIRST_WITHOUT_ZOOKEEPER) for version in (option, agreed)):
         return None
-    keys = (one for one in settings if one.role is Role.BROKER and one.key.startswith(_OF_ZOOKEEPER))
-    given = next((one for one in keys if one.text and (one.role, one.key) != _MIGRATION), None)
-    return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}") if given else None
+    for given in settings:
+        key = given.role, given.key
+        if given.role is Role.BROKER and given.key.startswith(_OF_ZOOKEEPER) and given.text and key != _MIGRATION:
+            return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}")
+    return None
 
 
 def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
@@ -326,10 +326,10 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
         return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
     if inter_broker:
         return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
-    for one in evidence:
-        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since):
-            since = f"KRaft brokers since {one.needs_zookeeper_since} answer otherwise"
-            return Setting(Mode.ZOOKEEPER, f"{one.tool} {one.shown}: {since}")
+    for output in evidence:
+        if (since := output.needs_zookeeper_since) and release.has(since):
+            source = f"{output.tool} {output.shown}: KRaft brokers since {since} answer otherwise"
+            return Setting(Mode.ZOOKEEPER, source)
     if not release.has(FIRST_PRODUCTION_KRAFT):
         return Setting(Mode.ZOOKEEPER, f"{ASSUMED}KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
     return Setting(Mode.KRAFT, f"{ASSUMED}give zookeeper.connect in a broker's file if it uses ZooKeeper")
@@ -368,18 +368,18 @@ def _assumed(
     elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
         source = f"not given: the last release that knows {ended.key} ({ended.source})"
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
-    for one in evidence:
-        until = LAST_BEFORE_ELR if one.needs_zookeeper_since and is_kraft else one.until
+    for output in evidence:
+        until = LAST_BEFORE_ELR if output.needs_zookeeper_since and is_kraft else output.until
         if until and newest.value.is_newer_than(version_of_binaries(until)):
-            source = f"not given: the last release whose {one.tool} {one.shown}{one.lacks}"
-            if until != one.until:
-                source = f"not given: {one.tool} {one.shown}, as for KRaft brokers up to {until}"
+            source = f"not given: the last release whose {output.tool} {output.shown}{output.lacks}"
+            if until != output.until:
+                source = f"not given: {output.tool} {output.shown}, as for KRaft brokers up to {until}"
             newest = Setting(version_of_binaries(until), source)
     shown = _shown_by_outputs(evidence)
-    for each in settings:
-        since = first_release(each.role, each.key) if each.role in (Role.BROKER, Role.TOPIC) else None
+    for given in settings:
+        since = first_release(given.role, given.key) if given.role in (Role.BROKER, Role.TOPIC) else None
         if since:
-            shown.append(Setting(since, f"{each.source}: {each.key} is new in {since}"))
+            shown.append(Setting(since, f"{given.source}: {given.key} is new in {since}"))
     if inter_broker is not None:
         key = INTER_BROKER_PROTOCOL[1]
         shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
@@ -388,41 +388,37 @@ def _assumed(
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
     """Return the newest of these releases."""
-    for one in shown:
-        if version_of_binaries(one.value).is_newer_than(least.value):
-            least = Setting(version_of_binaries(one.value), one.source)
+    for release in shown:
+        if version_of_binaries(release.value).is_newer_than(least.value):
+            least = Setting(version_of_binaries(release.value), release.source)
     return least
 
 
 def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
-    return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
+    return [
+        Setting(output.since, f"{output.tool} {output.shown}: new in {output.since}")
+        for output in evidence
+        if output.since
+    ]
 
 
 # --- Contradictions ---------------------------------------------------------------------------------------------------
 
 
 def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evidence: Sequence[Evidence]) -> None:
-    release = binaries.value
+    release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
+    contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
-        why = f"KRaft came with {FIRST_WITH_KRAFT}"
-    elif mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
+        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or leave the other out")
+    if mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
-    else:
-        # Whether it has a metadata.version of its own for production; a later one may have its predecessor's.
-        is_listed = release.release_name in releases() and release.release_name != UNRELEASED
-        for one in evidence:
-            if one.since and not release.has(one.since):
-                raise PropertiesError(
-                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, new in "
-                    f"{one.since}; correct {KAFKA_VERSION}"
-                )
-            if one.newest and release.is_newer_than(version_of_binaries(one.newest)) and is_listed:
-                raise PropertiesError(
-                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, the newest of "
-                    f"{one.newest}; correct {KAFKA_VERSION}"
-                )
-        return
-    raise PropertiesError(
-        f"{binaries.source}: Kafka {release} contradicts {mode.value.value} ({mode.source}): {why}; correct "
-        f"{KAFKA_VERSION}, or leave the other out"
-    )
+        contradictions.append(f"{sign}: {why}; {cure}, or leave the other out")
+    # A release that is not listed or not released may have no metadata.version of its own, but its predecessor's.
+    is_listed = release.release_name in releases() and release.release_name != UNRELEASED
+    for output in evidence:
+        if output.since and not release.has(output.since):
+            contradictions.append(f"{output.tool}, which {output.shown}, new in {output.since}; {cure}")
+        if output.newest and release.is_newer_than(version_of_binaries(output.newest)) and is_listed:
+            contradictions.append(f"{output.tool}, which {output.shown}, the newest of {output.newest}; {cure}")
+    if contradictions:
+        raise PropertiesError(f"{binaries.source}: Kafka {release} contradicts {contradictions[0]}")

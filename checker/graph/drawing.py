@@ -1,6 +1,4 @@
-"""A state graph as SVG: nodes in columns, curves between them, and a legend.
-
-In:  a `StateGraph`. Out: `svg` elements; the page that contains them defines their colours (page.css).
+"""A state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours.
 
 There is a column for each depth, ordered so that few edges cross. In a column that is much taller than the others, the
 nodes zigzag between several strands. This leaves room for edges between the nodes, and makes the drawing about as wide
@@ -12,16 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise, product
+from itertools import compress, groupby, pairwise, product
 
-from isrcheck.checker.graph.state_graph import (
-    Edge,
-    Node,
-    StateGraph,
-    failing_names,
-    node_lines,
-    node_notes,
-)
+from isrcheck.checker.graph.state_graph import Edge, Node, StateGraph, failing_names, node_lines, node_notes
 from isrcheck.models.messages import escaped
 from isrcheck.traces.drawing.graphics import Box
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
@@ -138,16 +129,16 @@ def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str
 
 def _kinds(node: Node) -> list[str]:
     words = {word for _, word in node.failing}
-    kinds = {
-        "violated": VIOLATED in words,
-        "permitted": PERMITTED in words and VIOLATED not in words,
-        "initial": node.initial,
-        "dead": node.dead_ends,
-        "open": node.unexpanded,
-        "outside": node.outside,
-        "component": node.component is not None,
-    }
-    return [name for name, is_so in kinds.items() if is_so]
+    holds = (
+        VIOLATED in words,
+        PERMITTED in words and VIOLATED not in words,
+        node.initial,
+        node.dead_ends,
+        node.unexpanded,
+        node.outside,
+        node.component is not None,
+    )
+    return list(compress(SIGNS, holds))
 
 
 def _node(drawn: StateGraph, node: Node, place: Point, below: Sequence[str]) -> Element:
@@ -207,8 +198,8 @@ class _Curve:
     points: tuple[Point, Point, Point, Point]
 
     def at(self, share: float) -> Point:
-        rest = 1 - share
-        weights = (rest**3, 3 * rest**2 * share, 3 * rest * share**2, share**3)
+        remainder = 1 - share
+        weights = (remainder**3, 3 * remainder**2 * share, 3 * remainder * share**2, share**3)
         return sum(weight * point for weight, point in zip(weights, self.points, strict=True))
 
     @property
@@ -237,9 +228,9 @@ def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
 
 
 def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
-    source, target, found = edge
-    is_broken = any(word == VIOLATED for _, word in found.failing)
-    tooltip = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
+    source, target, steps = edge
+    is_broken = any(word == VIOLATED for _, word in steps.failing)
+    tooltip = "; ".join(filter(None, [steps.label, ", ".join(failing_names(steps.failing))]))
     return element(
         "g",
         element("title", escaped(f"{source} to {target}: {tooltip}")),
@@ -263,12 +254,12 @@ def _label(text: str, curve: _Curve, taken: list[Box]) -> Sequence[Element]:
     return []
 
 
-def _overlap(one: Box, other: Box) -> bool:
+def _overlap(box: Box, other: Box) -> bool:
     return (
-        one.left < other.left + other.width
-        and other.left < one.left + one.width
-        and one.top < other.top + other.height
-        and other.top < one.top + one.height
+        box.left < other.left + other.width
+        and other.left < box.left + box.width
+        and box.top < other.top + other.height
+        and other.top < box.top + box.height
     )
 
 
@@ -350,15 +341,15 @@ def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout
     rows = _rows([len(column) for column in columns], across, down, gap)
     strands = [math.ceil(len(column) / rows) for column in columns]
     height = max(down * (1 + (len(column) - 1) / count) for column, count in zip(columns, strands, strict=True))
-    places, found, left = {}, [], 0.0
+    places, positions, left = {}, [], 0.0
     for column, count in zip(columns, strands, strict=True):
         for place, number in enumerate(column):
             x = left + gap / 2 + (place % count + 0.5) * across
             places[number] = complex(x, height / 2 + (place - (len(column) - 1) / 2) * down / count)
         width = count * across + gap
-        found.append(Column(drawn.node(column[0]).depth, left, width))
+        positions.append(Column(drawn.node(column[0]).depth, left, width))
         left += width
-    return Layout(places, found, height)
+    return Layout(places, positions, height)
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:

@@ -1,7 +1,6 @@
 """`check graph`: searches a model and writes its states and steps as a graph.
 
-In:  `Options`, and a session. Out: a `CommandResult`; the file of the graph, written completely or not at all: DOT for
-Graphviz, GraphML for Gephi, yEd and others, or an HTML page.
+The file is written completely or not at all: DOT for Graphviz, GraphML for Gephi, yEd and others, or an HTML page.
 
 The page has a drawing that can be moved and zoomed, and a panel with the state of a chosen node. Text from a model is
 quoted as each format requires, and control characters are made visible.
@@ -20,6 +19,7 @@ from isrcheck.checker.command.options import Options
 from isrcheck.checker.graph.drawing import drawing, samples
 from isrcheck.checker.graph.state_graph import (
     CutShortError,
+    Edge,
     Node,
     StateGraph,
     failing_names,
@@ -79,10 +79,8 @@ def text(drawn: StateGraph, path: Path) -> str:
         lines.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
     of_steps = {prop.name for prop in drawn.instance.properties if prop.of_steps}
     for (name, word), count in drawn.failing.items():
-        lines.append(
-            f"{word}: {name} {'on' if name in of_steps else 'in'} "
-            f"{counted(count, 'transition' if name in of_steps else 'state')}"
-        )
+        where = f"on {counted(count, 'transition')}" if name in of_steps else f"in {counted(count, 'state')}"
+        lines.append(f"{word}: {name} {where}")
     if drawn.unjudged:
         names = ", ".join(drawn.unjudged)
         lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
@@ -115,20 +113,18 @@ def _dot_lines(drawn: StateGraph) -> Iterator[str]:
 def _dot_node(drawn: StateGraph, node: Node) -> dict[str, str]:
     words = {word for _, word in node.failing}
     fields = "\n".join(f"{name} {value}" for name, value in node.fields.items())
-    found = {"label": "\n".join(node_lines(drawn, node)), "tooltip": fields}
-    found["shape"] = "box" if node.dead_ends else "ellipse"
+    attributes = {"label": "\n".join(node_lines(drawn, node)), "tooltip": fields}
+    attributes["shape"] = "box" if node.dead_ends else "ellipse"
     if node.initial:
-        found["peripheries"] = "2"
-    if node.unexpanded:
-        found["style"] = "filled,dashed"
-    if node.outside:
-        found["style"] = "filled,dotted"
+        attributes["peripheries"] = "2"
+    if node.unexpanded or node.outside:
+        attributes["style"] = "filled,dotted" if node.outside else "filled,dashed"
     if words:
         kind = "bad" if VIOLATED in words else "warn"
-        found |= {"fillcolor": _colour(f"{kind}paper"), "fontcolor": _colour(kind), "color": _colour(kind)}
+        attributes |= {"fillcolor": _colour(f"{kind}paper"), "fontcolor": _colour(kind), "color": _colour(kind)}
     if node.component is not None:
-        found |= {"color": _colour("accent"), "penwidth": "2", "xlabel": f"component {node.component}"}
-    return found
+        attributes |= {"color": _colour("accent"), "penwidth": "2", "xlabel": f"component {node.component}"}
+    return attributes
 
 
 def _colour(name: str) -> str:
@@ -147,6 +143,11 @@ def _quoted(text: str) -> str:
     return f'"{joined}"'
 
 
+def _failing(part: Node | Edge) -> dict[str, str]:
+    words = {"violated": VIOLATED, "permitted": PERMITTED}
+    return {key: ", ".join(name for name, word in part.failing if word == text) for key, text in words.items()}
+
+
 def graphml(drawn: StateGraph) -> str:
     """Return the text of a GraphML file, as networkx writes it."""
     graph: nx.DiGraph[int] = nx.DiGraph(model=escaped(drawn.instance.model.name))
@@ -162,8 +163,7 @@ def graphml(drawn: StateGraph) -> str:
             not_expanded=node.unexpanded,
             outside=node.outside,
             component=node.component or 0,
-            violated=", ".join(name for name, word in node.failing if word == VIOLATED),
-            permitted=", ".join(name for name, word in node.failing if word == PERMITTED),
+            **_failing(node),
             **fields,
         )
     for source, target, edge in drawn.edges():
@@ -172,8 +172,7 @@ def graphml(drawn: StateGraph) -> str:
             target,
             label=escaped(edge.label),
             steps=sum(edge.actions.values()),
-            violated=", ".join(name for name, word in edge.failing if word == VIOLATED),
-            permitted=", ".join(name for name, word in edge.failing if word == PERMITTED),
+            **_failing(edge),
         )
     buffer = io.BytesIO()
     nx.write_graphml_xml(graph, buffer)
@@ -207,7 +206,7 @@ def _figures(drawn: StateGraph) -> str:
     if figures["outside"]:
         parts.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
     parts.append(f"{counted(drawn.components, 'strongly connected component')} of several nodes")
-    parts += [f"{one['property']} {one['verdict']}: {one['count']:,}" for one in figures["failing"]]
+    parts += [f"{failing['property']} {failing['verdict']}: {failing['count']:,}" for failing in figures["failing"]]
     return escaped("; ".join(parts))
 
 

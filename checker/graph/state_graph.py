@@ -1,7 +1,6 @@
 """The state graph of a model: states, transitions, dead ends, strongly connected components, and failing properties.
 
-In:  an instance, a bound, and the fields by which states are folded into one node (none: every state is a node).
-Out: a `StateGraph`, which contains a graph of networkx.
+Every state is a node, or all states with the same values of some fields are folded into one node.
 
 The explorer finds the states, and then expands each state again to find its transitions. A dead end is an expanded
 state without transitions; it violates `deadlock` unless the model may end there. A state at the bound was not expanded,
@@ -113,8 +112,8 @@ class StateGraph:
 
     def node(self, number: int) -> Node:
         """Return the node with this number."""
-        found: Node = self.graph.nodes[number]["node"]
-        return found
+        node: Node = self.graph.nodes[number]["node"]
+        return node
 
     def nodes(self) -> list[Node]:
         """Return the nodes in the order in which the search found them."""
@@ -122,17 +121,16 @@ class StateGraph:
 
     def edges(self) -> list[tuple[int, int, Edge]]:
         """Return the edges as (source, target, edge), in the order of their nodes."""
-        return sorted(((a, b, data["edge"]) for a, b, data in self.graph.edges(data=True)), key=lambda one: one[:2])
+        return sorted(((a, b, data["edge"]) for a, b, data in self.graph.edges(data=True)), key=lambda edge: edge[:2])
 
     @property
     def failing(self) -> dict[tuple[str, str], int]:
         """The number of failing states or transitions, by property and verdict."""
-        found: Counter[tuple[str, str]] = Counter()
-        for node in self.nodes():
-            found.update(node.failing)
-        for _, _, edge in self.edges():
-            found.update(edge.failing)
-        return dict(sorted(found.items()))
+        counts: Counter[tuple[str, str]] = Counter()
+        parts: list[Node | Edge] = [*self.nodes(), *(edge for _, _, edge in self.edges())]
+        for part in parts:
+            counts.update(part.failing)
+        return dict(sorted(counts.items()))
 
 
 def state_graph(
@@ -175,27 +173,27 @@ def state_graph(
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
     """Raise an error if the graph is incomplete, because an incomplete graph would mislead."""
-    found, limits = search.result, search.context.limits
-    if found.stopped == "interrupt":
+    result, limits = search.result, search.context.limits
+    if result.stopped == "interrupt":
         raise KeyboardInterrupt
-    if found.stopped is not None:
+    if result.stopped is not None:
         raise CutShortError(
-            f"{WHY_STOPPED[found.stopped]} at {found.distinct:,} states, and an incomplete graph would mislead; give a"
-            " smaller --bound, or a higher limit"
+            f"{WHY_STOPPED[result.stopped]} at {result.distinct:,} states, and an incomplete graph would mislead; give"
+            " a smaller --bound, or a higher limit"
         )
-    is_cut = found.frontier > 0 and (limits.depth is None or found.depth < limits.depth)
-    some = "more than " if is_cut else ""
+    is_cut = result.frontier > 0 and (limits.depth is None or result.depth < limits.depth)
+    count = f"{'more than ' if is_cut else ''}{result.distinct:,} states"
     if fold:
-        if is_cut or found.distinct > MOST_STATES:
+        if is_cut or result.distinct > MOST_STATES:
             raise UsageError(
-                f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that can be folded;"
+                f"there are {count}, more than the {MOST_STATES:,} that can be folded;"
                 f" {_smaller_bound(search, MOST_STATES)}"
             )
-    elif is_cut or found.distinct > most:
-        insist = "N" if is_cut else found.distinct
+    elif is_cut or result.distinct > most:
+        insist = "N" if is_cut else result.distinct
         field = next(iter(search.context.instance.layouts))
         raise UsageError(
-            f"the graph has {some}{found.distinct:,} states, more than the limit of {most:,};"
+            f"the graph has {count}, more than the limit of {most:,};"
             f" {_smaller_bound(search, most)}, fold states by some fields, as in --fold {field},"
             f" or raise the limit with --at-most {insist}"
         )
@@ -251,14 +249,14 @@ class _GraphBuilder:
             fields = {name: spell_part(self.instance, self.instance.layouts[name], values) for name in names}
             self.nodes.append(Node(number, int(depths[state]), fields))
         starts = len(self.search.context.starts)
-        for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
-            node.states = int(states)
-        for node in node_of[self.expanded : self.kept]:
-            self.nodes[node].unexpanded += 1
-        for node in node_of[self.kept :]:
-            self.nodes[node].outside += 1
-        for node in node_of[:starts]:
-            self.nodes[node].initial += 1
+        for name, states in (
+            ("states", node_of),
+            ("unexpanded", node_of[self.expanded : self.kept]),
+            ("outside", node_of[self.kept :]),
+            ("initial", node_of[:starts]),
+        ):
+            for node, count in zip(self.nodes, np.bincount(states, minlength=len(self.nodes)), strict=True):
+                setattr(node, name, int(count))
         return node_of
 
     def _cells(self, state: int) -> Cells:
@@ -296,15 +294,15 @@ class _GraphBuilder:
         """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
         from there leaves a declared range."""
         number = len(self.instance.model.properties)
-        runner, results = KernelRunner(self.kernel), KernelResults(number)
+        runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
         active[number] = 1
-        buffers, fired = self.kernel.layout.buffers(self.instance), np.zeros(len(self.instance.model.actions), np.int64)
+        fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
         batch = Batch.of(2 * self.instance.first_steps[-1] + 1, self.visited.words)
         for state in map(int, ends):
             results.clear()
             states = self.visited.states.ctypes.data
-            runner.expand(states, state, state + 1, buffers, batch, fired, active, results)
+            runner.expand(states, state, state + 1, batch, fired, active, results)
             if results.count(number):
                 self.nodes[self.node_of[state]].failing[DEADLOCK.name, VIOLATED] += 1
         self.errs = self.errs or runner.careful is not None
@@ -370,10 +368,10 @@ class _GraphBuilder:
                 if after is not None and self._errs([cells, after], [step]):
                     self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
-    def _errs(self, states: Sequence[Cells], steps: Sequence[Step], more: Sequence[Property] = ()) -> bool:
+    def _errs(self, states: Sequence[Cells], steps: Sequence[Step], implicit: Sequence[Property] = ()) -> bool:
         """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
-        asked = (prop for prop in (*self.instance.properties, *more) if prop.of_steps == bool(steps))
-        return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
+        properties = (prop for prop in (*self.instance.properties, *implicit) if prop.of_steps == bool(steps))
+        return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in properties)
 
     def _ends(self, state: int, number: int) -> tuple[int, int]:
         after = run.take(self.instance, self._cells(state), self.instance.step(number))
@@ -390,7 +388,9 @@ class _GraphBuilder:
         for (source, target), edge in self.edges.items():
             if source != target or loops or edge.failing or not self.fold:
                 graph.add_edge(source, target, edge=edge)
-        components = sorted(sorted(one) for one in nx.strongly_connected_components(graph) if len(one) > 1)
+        components = sorted(
+            sorted(component) for component in nx.strongly_connected_components(graph) if len(component) > 1
+        )
         for number, members in enumerate(components, 1):
             for member in members:
                 self.nodes[member].component = number
@@ -433,11 +433,11 @@ class Transitions:
         """Yield the transitions in batches (source states, steps, target states), in the order of the source states."""
         batch = self.carrier.batch
         for size, targets in self._batches():
-            known = np.flatnonzero(targets >= 0)
+            is_known = np.flatnonzero(targets >= 0)
             yield (
-                batch.parents[:size][known].astype(np.int64),
-                batch.steps[:size][known].astype(np.int64),
-                targets[known],
+                batch.parents[:size][is_known].astype(np.int64),
+                batch.steps[:size][is_known].astype(np.int64),
+                targets[is_known],
             )
 
     def _batches(self) -> Iterator[tuple[int, Numbers]]:
@@ -457,15 +457,15 @@ class Transitions:
             rows = batch.states[: size * words].reshape(size, words)
             chosen = [number for number in np.flatnonzero(targets < 0) if self._is_outside(rows[number])]
             if chosen:
-                found = Batch.of(len(chosen), words)
-                found.states[:] = rows[chosen].reshape(-1)
-                found.parents[:], found.steps[:] = batch.parents[chosen], batch.steps[chosen]
-                self.visited.add(found, len(chosen))
+                appended = Batch.of(len(chosen), words)
+                appended.states[:] = rows[chosen].reshape(-1)
+                appended.parents[:], appended.steps[:] = batch.parents[chosen], batch.steps[chosen]
+                self.visited.add(appended, len(chosen))
 
     def _is_outside(self, words: NDArray[np.uint64]) -> bool:
         try:
             within = run.is_within(
-                self.instance, self.carrier.context.kernel.layout.unpack([int(one) for one in words])
+                self.instance, self.carrier.context.kernel.layout.unpack([int(word) for word in words])
             )
         except ModelError:
             return False  # the step leaves a declared range, and has no successor
@@ -511,8 +511,8 @@ def node_lines(drawn: StateGraph, node: Node) -> list[str]:
 def node_notes(drawn: StateGraph, node: Node) -> list[str]:
     """Return the notes on a node, such as "dead end"; for a folded node, each with its number of states."""
 
-    def noted(count: int, what: str) -> str:
-        return f"{count:,} of {node.states:,} states: {what}" if drawn.fold else what
+    def noted(count: int, note: str) -> str:
+        return f"{count:,} of {node.states:,} states: {note}" if drawn.fold else note
 
     notes = [
         (node.initial, "initial"),
@@ -520,11 +520,11 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
         (node.unexpanded, "at the bound, not expanded"),
         (node.outside, "outside the constraint, not expanded"),
     ]
-    found = [noted(count, what) for count, what in notes if count]
-    found += [noted(count, f"{name} is {word}") for (name, word), count in node.failing.items()]
+    lines = [noted(count, note) for count, note in notes if count]
+    lines += [noted(count, f"{name} is {word}") for (name, word), count in node.failing.items()]
     if node.component is not None:
-        found.append(f"strongly connected component {node.component}")
-    return found
+        lines.append(f"strongly connected component {node.component}")
+    return lines
 
 
 def failing_names(failing: Mapping[tuple[str, str], int]) -> list[str]:

@@ -166,7 +166,7 @@ class _Reading:
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
         """Read each option under its condition and the negation of earlier ones; return whether nothing follows."""
-        known, ended = self.facts, True
+        facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
             truth = self.determined.truth(condition)
@@ -182,17 +182,17 @@ class _Reading:
             if ended and not ended_here:
                 return False  # only the last branch continues, so its facts remain known
             ended = ended and ended_here
-        self.facts = known
+        self.facts = facts
         return ended
 
     def loop(self, loop: ir.Loop) -> None:
         self.operands(loop.range)
         self.written |= _touched(loop.body)  # before a second iteration
-        known, names = self.facts, self.names
+        facts, names = self.facts, self.names
         if loop.variable not in assigned(loop.body):
             self.names = {**names, loop.variable: loop}
         self.inside(loop, loop.body)
-        self.facts, self.names = known, names
+        self.facts, self.names = facts, names
 
     # -------------------------------------------------------------------------------------------------- expressions
 
@@ -203,7 +203,7 @@ class _Reading:
     def expression(self, expression: ir.Expression, into: str | None = None) -> None:
         """Read an expression, whose value is stored in a cell of the field `into` and used for nothing else, or is used
         in any way (None)."""
-        known = self.facts
+        facts = self.facts
         match expression:
             case ir.And(parts) | ir.Or(parts):
                 decisive = isinstance(expression, ir.Or)
@@ -222,7 +222,7 @@ class _Reading:
                         self.expression(condition)
                         self.facts = self.learnt(condition, True)
                 self.expression(body)
-                self.facts = known
+                self.facts = facts
                 if default is not None:
                     self.expression(default)
             case ir.Call():
@@ -238,7 +238,7 @@ class _Reading:
                 raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
-        self.facts = known
+        self.facts = facts
 
     def call(self, call: ir.Call) -> None:
         """Read a call: what the callee does, with the caller's variables and states."""

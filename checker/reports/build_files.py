@@ -1,7 +1,5 @@
 """The files of a report for build servers and test runners: junit.xml, results.sarif, test_regressions.py.
 
-In:  a `ReportContent` (content.py). Out: the text of each file.
-
 junit.xml has a suite for each search, with a test for each of its properties and one for the search itself, in the
 format of Ant's schema, which Jenkins and GitLab read. A VIOLATED property is a failure, with its trace as the text. An
 UNDECIDED property, or a property whose requested proof failed, is an error. A property that is PERMITTED, not
@@ -24,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -89,10 +87,10 @@ def _suite_of(
     cases: Sequence[Element],
     report: ReportContent,
     when: str,
-    more: Mapping[str, str],
+    facts_of_search: Mapping[str, str],
     seconds: float,
 ) -> Element:
-    facts = {"command": report.command, "exit code": f"{report.code}: {report.means}", **more}
+    facts = {"command": report.command, "exit code": f"{report.code}: {report.means}", **facts_of_search}
     failures, errors, skipped = (sum(case.find(tag) is not None for case in cases) for tag in TAGS.values())
     return element(
         "testsuite",
@@ -166,12 +164,12 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(key): _cleaned(one) for key, one in value.items()}
-    return [_cleaned(one) for one in value] if isinstance(value, list) else value
+        return {clean(key): _cleaned(content) for key, content in value.items()}
+    return [_cleaned(content) for content in value] if isinstance(value, list) else value
 
 
 def _invocation(report: ReportContent) -> dict[str, Any]:
-    errors = [one for one in (report.failure, report.other_reason, "" if report.text else UNFINISHED) if one]
+    errors = [error for error in (report.failure, report.other_reason, "" if report.text else UNFINISHED) if error]
     errors += [
         f"{search.title}: {search.says or Word.UNDECIDED.value}"
         for search in report.searches
@@ -208,7 +206,9 @@ def _result(
     traces = judged.traces
     if traces:
         text += "\n\n" + "\n".join(view(traces[0].trace))
-    found: dict[str, Any] = {
+    is_expected = judged.is_recorded and judged.outcome is Outcome.SKIPPED
+    recorded = {"kind": "external", "status": "accepted", "justification": "recorded in models/verdicts.toml"}
+    return {
         "ruleId": name,
         "ruleIndex": index,
         "kind": kind,
@@ -222,19 +222,14 @@ def _result(
             "command": search.run.command if search.run is not None else report.command,
             "traces": [f"traces/{one.path.name}" for one in traces],
         },
+        **({"codeFlows": [_flow(one) for one in traces]} if traces else {}),
+        **({"suppressions": [recorded]} if is_expected else {}),
     }
-    if traces:
-        found["codeFlows"] = [_flow(one) for one in traces]
-    if judged.is_recorded and judged.outcome is Outcome.SKIPPED:
-        found["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": "recorded in models/verdicts.toml"}
-        ]
-    return found
 
 
 def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
-    """Return the function that is the location of a result: for `in_range`, the one that leaves a range; for
-    `deadlock`, the one that says where the model may end, if it has one."""
+    """Return the function that is the location of a result: for `in_range` the function that leaves a range; for
+    `deadlock` the function that says where the model may end, or None."""
     error = traces[0].trace.error if traces else None
     if prop is DEADLOCK:
         return next(iter(instance.model.terminals), None)
@@ -242,8 +237,7 @@ def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]
         return prop.function
     if error.step is not None:
         return instance.function(error.step.action_index)
-    asked = (*instance.properties, DEADLOCK)
-    return next(one.function for one in asked if one.name == error.property_name)
+    return next(prop.function for prop in (*instance.properties, DEADLOCK) if prop.name == error.property_name)
 
 
 def _grade(judged: PropertyResult) -> tuple[str, str]:
@@ -292,12 +286,11 @@ def _location(model: Model, function: Function | Callable[..., Any] | None, text
         name, path, number = function.name, function.path, function.line
     elif function is not None:
         name, path, number = function.__name__, function.__code__.co_filename, function.__code__.co_firstlineno
-    found: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": _artifact(Path(path)), "region": {"startLine": number}}
+    return {
+        "physicalLocation": {"artifactLocation": _artifact(Path(path)), "region": {"startLine": number}},
+        **({"logicalLocations": [{"name": name, "kind": "function"}]} if name else {}),
+        **({"message": {"text": text}} if text else {}),
     }
-    if name:
-        found["logicalLocations"] = [{"name": name, "kind": "function"}]
-    return found | ({"message": {"text": text}} if text else {})
 
 
 def _artifact(path: Path) -> dict[str, str]:
@@ -343,28 +336,22 @@ TAIL = """\
 
 @pytest.mark.parametrize(("trace", "model", "wanted"), COUNTEREXAMPLES, ids=[one[0] for one in COUNTEREXAMPLES])
 def test_counterexample(trace, model, wanted):
-    found = isrcheck.recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
-    assert (POSSIBLE if found.is_possible else IMPOSSIBLE) == wanted, found.says
+    again = isrcheck.recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
+    assert (POSSIBLE if again.is_possible else IMPOSSIBLE) == wanted, again.says
 """
 
 
 def regressions(report: ReportContent, folder: Path) -> str:
     """Return the text of test_regressions.py; `folder` is the folder of the report."""
-    lines = []
-    for search, judged, trace_file in _violations(report):
-        wanted = "POSSIBLE" if judged.is_recorded else "WANTED"
-        lines.append(f"    ({trace_file.path.name!a}, {_model(search, folder)!a}, {wanted}),\n")
-    return HEAD.format(command=ascii(report.command)) + "".join(dict.fromkeys(lines)) + TAIL
-
-
-def _violations(report: ReportContent) -> Iterator[tuple[SearchReport, PropertyResult, TraceFile]]:
-    """Yield every trace of a violation, and with --strict every trace of a permitted failure."""
+    lines: dict[str, None] = {}
     for search in report.searches:
         for judged in search.judged:
+            is_strict = judged.outcome is Outcome.FAILED and judged.verdict.word is Word.PERMITTED
+            wanted = "POSSIBLE" if judged.is_recorded else "WANTED"
             for trace_file in judged.traces:
-                is_strict = judged.outcome is Outcome.FAILED and judged.verdict.word is Word.PERMITTED
                 if trace_file.trace.verdict == Word.VIOLATED.value or is_strict:
-                    yield search, judged, trace_file
+                    lines[f"    ({trace_file.path.name!a}, {_model(search, folder)!a}, {wanted}),\n"] = None
+    return HEAD.format(command=ascii(report.command)) + "".join(lines) + TAIL
 
 
 def _model(search: SearchReport, folder: Path) -> str | None:

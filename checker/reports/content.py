@@ -1,6 +1,4 @@
-"""The content of a report, for every form of `check`.
-
-In:  verdicts and traces, from gather.py. Out: a `ReportContent`, for page.py and build_files.py.
+"""The content of a report, for every form of `check`: gather.py builds it, page.py and build_files.py show it.
 
 Only this module defines how a build server counts a verdict. The counts agree with the exit code: if `check` exits with
 0, no result fails; otherwise at least one result fails.
@@ -56,13 +54,12 @@ def outcome_of(verdict: Verdict, *, strict: bool) -> Outcome:
 
 def first_sentence(verdict: Verdict) -> str:
     """Return the first sentence of the documentation of the verdict's property."""
-    documentation = verdict.prop.function.documentation.split("\n\n")[0].replace("\n", " ")
-    return " ".join(documentation.split())
+    return " ".join(verdict.prop.function.documentation.split("\n\n")[0].split())
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace that a search wrote: the path of its file, its content, and what it shows (empty: its property)."""
+    """A trace that a search wrote; `shows` says what it shows (empty: the violation of its property)."""
 
     path: Path
     trace: Trace
@@ -76,22 +73,22 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """One property of one search: its verdict, the text of its table cell, its outcome, and its traces.
-
-    `is_recorded` marks a failure that models/verdicts.toml expects; `mark` is the difference from that file, if any.
-    """
+    """One property of one search."""
 
     verdict: Verdict
     text: str
+    """The text of its table cell."""
     outcome: Outcome
     traces: tuple[TraceFile, ...] = ()
     is_recorded: bool = False
+    """Whether models/verdicts.toml expects this failure."""
     mark: str = ""
+    """The difference from that file, if any."""
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
         """The traces that show this verdict; `traces` can also show a permitted failure in addition to a violation."""
-        return tuple(one for one in self.traces if one.trace.verdict == self.verdict.word.value)
+        return tuple(trace_file for trace_file in self.traces if trace_file.trace.verdict == self.verdict.word.value)
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ class SearchReport:
     @property
     def traces(self) -> tuple[TraceFile, ...]:
         """All traces of the search."""
-        return (*(trace_file for one in self.judged for trace_file in one.traces), *self.others)
+        return (*(trace_file for result in self.judged for trace_file in result.traces), *self.others)
 
 
 Cell = PropertyResult | str
@@ -199,21 +196,21 @@ class ReportContent:
     @property
     def means(self) -> str:
         """The meaning of the exit code."""
-        if self.code == SAFE and any(one.is_recorded for search in self.searches for one in search.judged):
+        if self.code == SAFE and any(result.is_recorded for search in self.searches for result in search.judged):
             return "everything is as recorded, including the recorded failures"
         return MEANS.get(self.code, "an error")
 
     @property
     def gravest(self) -> Word | None:
-        """The gravest verdict that models/verdicts.toml does not expect; None if there is none."""
-        words = {one.verdict.word for search in self.searches for one in search.judged if not one.is_recorded}
+        """The gravest verdict that models/verdicts.toml does not expect; None if it expects every verdict."""
+        words = {result.verdict.word for search in self.searches for result in search.judged if not result.is_recorded}
         return next((word for word in Word if word in words), None)
 
     @property
     def outcomes(self) -> set[Outcome]:
         """The outcomes of all searches and properties."""
         searched = {search.outcome for search in self.searches}
-        return searched | {one.outcome for search in self.searches for one in search.judged}
+        return searched | {result.outcome for search in self.searches for result in search.judged}
 
     @property
     def other_reason(self) -> str:

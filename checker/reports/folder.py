@@ -1,6 +1,4 @@
-"""The folder of a report: checks that the folder may be used, and writes the report into it.
-
-In:  a folder, a `ReportContent` (content.py). Out: files.
+"""`check --report DIR`: the folder of a report.
 
 A new report replaces the earlier one (checker/running/marked_folder.py). While a search runs, and after a crash, the
 page says that `check` has not finished, so that nobody mistakes an old report for a new one.
@@ -10,13 +8,18 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
+from isrcheck.checker.reports.gather import content_of
 from isrcheck.checker.reports.page import page
+from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.messages import UsageError
@@ -30,50 +33,58 @@ OURS = re.compile(
 REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, folders=(TRACES,))
 
 
-class NoRoomError(UsageError):
-    """The disk of a report's folder is full."""
-
-
-def begin(folder: Path, command: str) -> None:
-    """Write an unfinished report into a folder. Raises UsageError if the folder has other files or is not writable, and
-    NoRoomError if its disk is full."""
+def begin(options: Options) -> str:
+    """Put an unfinished report into its folder. Raises UsageError if the folder has other files or is not writable; but
+    if only disk space is missing, and the answer is valid without a report, returns why there will be no report.
+    Otherwise returns an empty text."""
+    folder = options.own["report"]
     try:
         REPORT.refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        REPORT.put(folder, _files(folder, unfinished(command, UNDECIDED)))
+        REPORT.put(folder, _files(folder, unfinished(shlex.join(options.words), UNDECIDED)))
     except OSError as error:
-        where = f"{error.filename or folder}: {error.strerror}"
-        kind = NoRoomError if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
-        raise kind(f"{where}; give another folder with --report DIR") from None
+        why = f"{error.filename or folder}: {error.strerror}; give another folder with --report DIR"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and options.form.answer_stands:
+            return f"{why}; the answer comes without a report"
+        raise UsageError(why) from None
+    return ""
 
 
-def write(folder: Path, make: Callable[[], ReportContent]) -> str:
-    """Write the report that `make` returns into its folder. Returns the reason if writing fails, else an empty text."""
+def finish(options: Options, result: CommandResult, code: int) -> str:
+    """Write the report of a command that ends with exit code `code`. Returns the reason if writing fails, else an empty
+    text. Raises KeyboardInterrupt if the user interrupts the writing."""
+    if result.found is None:
+        return ""
+    folder = options.own["report"]
     try:
-        REPORT.put(folder, _files(folder, make()))
+        report = replace(
+            content_of(result.found, strict=options.output.strict),
+            command=shlex.join(options.words),
+            text=result.details or result.text,
+            code=code,
+            is_cut=result.is_interrupted,
+            failure=result.failure,
+        )
+        REPORT.put(folder, _files(folder, report))
     except OSError as error:
         why = f"{error.filename or folder}: the report cannot be written: {error.strerror}"
         return f"{why}; make room, or give another folder with --report DIR"
     except UsageError as error:
         return f"{folder}: the report cannot be written: {error}"
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{folder}: interrupted before the report was written") from None
     return ""
 
 
 def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
     """Return the content of every file of a report, by name. Raises OSError."""
-    found: dict[str, bytes] = {}
-    for trace_file in (one for search in report.searches for one in search.traces):
-        found[f"{TRACES}/{trace_file.path.name}"] = trace_file.path.read_bytes()
-        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(
-            trace_page(trace_file.trace, index="../index.html").alone()
-        )
+    traces = [trace_file for search in report.searches for trace_file in search.traces]
     now = datetime.now(UTC)
-    found["junit.xml"] = _encoded(junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")))
-    found["results.sarif"] = _encoded(sarif(report))
-    found["test_regressions.py"] = _encoded(regressions(report, folder))
-    found["index.html"] = _encoded(page(report, now.strftime("%Y-%m-%d %H:%M UTC")).alone())
-    return found
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode(errors="replace")
+    texts = {f"{TRACES}/{one.name}.html": trace_page(one.trace, index="../index.html").alone() for one in traces} | {
+        "junit.xml": junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")),
+        "results.sarif": sarif(report),
+        "test_regressions.py": regressions(report, folder),
+        "index.html": page(report, now.strftime("%Y-%m-%d %H:%M UTC")).alone(),
+    }
+    copies = {f"{TRACES}/{one.path.name}": one.path.read_bytes() for one in traces}
+    return copies | {name: text.encode(errors="replace") for name, text in texts.items()}

@@ -1,7 +1,6 @@
 """Builds the content of a report from the result of any form of `check`.
 
-In:  the run of one model, the matrix, a sweep, random walks, or the answers for a cluster.
-Out: a `ReportContent` (content.py). Traces are read again from their files, which certifies the traces once more.
+Traces are read again from their files, which certifies the traces once more.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def content_of(result: object, *, strict: bool) -> ReportContent:
 def _of_run(run: Run, *, strict: bool) -> ReportContent:
     search = _search_of(title(run.exploration.instance), run, strict=strict)
     is_counted = run.engine != "z3" and run.counts_once
-    counts = [f"{one.violating:,}" if is_counted and one.violating else "" for one in run.verdicts]
+    counts = [f"{verdict.violating:,}" if is_counted and verdict.violating else "" for verdict in run.verdicts]
     rows = [
         GridRow((name_of(judged.verdict.prop),), (judged, count, first_sentence(judged.verdict)))
         for judged, count in zip(search.judged, counts, strict=True)
@@ -79,7 +78,7 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
     """Random walks count as an error if they found nothing, because they prove nothing."""
     instance = run.simulation.instance
     judged = _judged_of(run.verdicts, run.traces, instance.model, strict=strict)
-    rows = [GridRow((name_of(one.verdict.prop),), (one, first_sentence(one.verdict))) for one in judged]
+    rows = [GridRow((name_of(result.verdict.prop),), (result, first_sentence(result.verdict))) for result in judged]
     grid = Grid(("property",), ("verdict", "says"), tuple(rows))
     outcome = Outcome.PASSED if run.word is Word.VIOLATED else Outcome.ERROR
     search = SearchReport(f"{title(instance)}, simulated", instance, None, judged, outcome, verdict_line(run))
@@ -87,7 +86,7 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
 
 
 def _search_of(
-    name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text
+    name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda verdict: verdict.text
 ) -> SearchReport:
     """Return the report on a search, which counts as an error if it was cut short or is undecided; `spell` returns the
     text of a table cell."""
@@ -95,8 +94,7 @@ def _search_of(
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
     proving = run.part(Proving)
-    others = _traces_of(model, proving.files.values()) if proving is not None else ()
-    lines = tuple(proving.report()) if proving is not None else ()
+    others, lines = (_traces_of(model, proving.files.values()), tuple(proving.report())) if proving else ((), ())
     outcome = Outcome.ERROR if is_open else Outcome.PASSED
     return SearchReport(name, run.exploration.instance, run, judged, outcome, _why(run), others, lines)
 
@@ -114,12 +112,13 @@ def _judged_of(
     model: Model,
     *,
     strict: bool,
-    spell: Callable[[Verdict], str] = lambda one: one.text,
+    spell: Callable[[Verdict], str] = lambda verdict: verdict.text,
 ) -> tuple[PropertyResult, ...]:
     """Return the result of each property, with its traces."""
     traces = _traces_of(model, files.values())
     return tuple(
-        PropertyResult(one, spell(one), outcome_of(one, strict=strict), _about(traces, one)) for one in verdicts
+        PropertyResult(verdict, spell(verdict), outcome_of(verdict, strict=strict), _about(traces, verdict))
+        for verdict in verdicts
     )
 
 
@@ -129,7 +128,7 @@ def _traces_of(model: Model, paths: Iterable[Path]) -> tuple[TraceFile, ...]:
 
 
 def _about(traces: Sequence[TraceFile], verdict: Verdict) -> tuple[TraceFile, ...]:
-    return tuple(one for one in traces if one.trace.property_name == verdict.prop.name)
+    return tuple(trace_file for trace_file in traces if trace_file.trace.property_name == verdict.prop.name)
 
 
 def name_of(prop: Property) -> str:
@@ -161,9 +160,9 @@ def _of_matrix(result: MatrixFound, *, strict: bool) -> ReportContent:
         is_searched = position < len(result.pairs)
         search = _compared(*result.pairs[position], strict=strict) if is_searched else _not_searched(record)
         searches.append(search)
-        for one in search.judged:
-            if one.verdict.prop.kind is not Kind.SOMETIMES:
-                cells[one.verdict.prop.name, record.column] = one
+        for judged in search.judged:
+            if judged.verdict.prop.kind is not Kind.SOMETIMES:
+                cells[judged.verdict.prop.name, record.column] = judged
     columns, rows = matrix.arrange(result.records, cells, "")
     grid = Grid(("property",), tuple(columns), tuple(GridRow((name,), tuple(row)) for name, row in rows))
     return ReportContent(MATRIX, grid, tuple(searches))
@@ -212,7 +211,9 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
         if row.run is not None:
             search = _search_of(name, row.run, strict=strict, spell=table.cell)
             # An implicit property that the search did not violate has no result.
-            cells = tuple(next((one for one in search.judged if one.verdict.prop is prop), "") for prop in shown)
+            cells = tuple(
+                next((result for result in search.judged if result.verdict.prop is prop), "") for prop in shown
+            )
         else:
             outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
             search = SearchReport(name, instance, None, (), outcome, f"{row.word.value}: {row.why}")
@@ -223,7 +224,7 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
 
 
 def _unremarkable(prop: Property) -> set[Word]:
-    """Return the verdicts that need no column: a property has no column if every row has such a verdict."""
+    """Return the verdicts that need no column: a property whose verdicts are all among them gets no column."""
     return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
 
 

@@ -1,7 +1,5 @@
 """The report as one HTML page: it loads nothing and runs nothing; all text from models and traces is escaped.
 
-In:  a `ReportContent` (content.py). Out: a `Page`.
-
 Its two kinds of plot are SVG: a line over levels, and labelled bars. Every mark has its value as a tooltip, and every
 plot has a text that describes it. Colours and strokes are attributes, so that a plot is readable even if a server
 removes the style sheet.
@@ -112,24 +110,24 @@ def _table(report: ReportContent) -> Element:
 
 
 def _cell(cell: Cell, columns: int) -> Element:
-    more = {"colspan": columns} if columns > 1 else {}
+    attributes = {"colspan": columns} if columns > 1 else {}
     if isinstance(cell, str):
-        return element("td", cell, class_="says", **more)
+        return element("td", cell, class_="says", **attributes)
     sign, kind, _ = LOOKS[cell.verdict.word]
     own = next(iter(cell.shown), None)
     text = element("a", cell.text, href=_page_of(own)) if own is not None else cell.text
     content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="answer")]
     if own is not None:
         content.append(element("small", _file_of(own)))
-    for one in cell.traces:
-        if one is not own:
-            says = f"{one.trace.verdict} at step {one.trace.length}"
-            content.append(element("small", element("a", says, href=_page_of(one)), ", ", _file_of(one)))
+    for trace_file in cell.traces:
+        if trace_file is not own:
+            says = f"{trace_file.trace.verdict} at step {trace_file.trace.length}"
+            content.append(element("small", element("a", says, href=_page_of(trace_file)), ", ", _file_of(trace_file)))
     if cell.mark:
         content.append(element("small", f"\u2190 {cell.mark}"))
     elif cell.is_recorded:
         content.append(element("small", "as recorded"))
-    return element("td", *content, class_=kind, **more)
+    return element("td", *content, class_=kind, **attributes)
 
 
 def _page_of(trace_file: TraceFile) -> str:
@@ -204,9 +202,9 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
             append(section, *_plots(run))
     if search.lines:
         append(section, element("h3", "Proofs"), element("pre", "\n".join(search.lines)))
-    for one in search.others:
-        link = element("a", one.shows or one.name, href=_page_of(one))
-        append(section, element("p", f"{one.trace.verdict}: ", link, ", ", _file_of(one)))
+    for trace_file in search.others:
+        link = element("a", trace_file.shows or trace_file.name, href=_page_of(trace_file))
+        append(section, element("p", f"{trace_file.trace.verdict}: ", link, ", ", _file_of(trace_file)))
     return section
 
 
@@ -220,12 +218,11 @@ def _totals(search: SearchReport, run: Run) -> Iterator[Element]:
         lines += [] if spark is None else spark.lines(run)
     second = run.part(Z3Agreement)
     lines += [] if second is None else unrolled_lines(second.result)
-    yield element("p", *(one for text in lines for one in (text, element("br"))))
-    sought = [one for one in search.judged if one.verdict.word in (Word.NOT_REACHED, Word.UNREACHABLE)]
+    yield element("p", *(content for text in lines for content in (text, element("br"))))
+    sought = [result for result in search.judged if result.verdict.word in (Word.NOT_REACHED, Word.UNREACHABLE)]
     if sought:
-        yield element(
-            "p", f"not reached, but required: {'; '.join(f'{one.verdict.prop.name}: {one.text}' for one in sought)}"
-        )
+        goals = "; ".join(f"{result.verdict.prop.name}: {result.text}" for result in sought)
+        yield element("p", f"not reached, but required: {goals}")
 
 
 def _plots(run: Run) -> Iterator[Element]:
@@ -248,27 +245,25 @@ def _plots(run: Run) -> Iterator[Element]:
 def _actions(exploration: Exploration) -> list[Bar]:
     instance, off, silent = exploration.instance, disabled_actions(exploration.instance), never_fired(exploration)
     rows = []
-    for slot, one in enumerate(instance.model.actions):
+    for slot, action in enumerate(instance.model.actions):
         if instance.alternatives[slot] is None:
             continue
         fired, new = exploration.fired[slot], exploration.new[slot]
         says, kind = f"{fired:,} fired, {new:,} new", "bar"
         if slot in off:
             says, kind = "disabled by the configuration", "off"
-        elif one.name in silent:
+        elif action.name in silent:
             says, kind = "\u26a0 never fired", "never"
-        rows.append(Bar(one.name, fired, new, says, kind))
+        rows.append(Bar(action.name, fired, new, says, kind))
     return rows
 
 
 def _coverage(exploration: Exploration) -> str:
     silent = never_fired(exploration)
-    says = "how often each action fired, and (darker) how many new states it reached"
+    says, actions = "how often each action fired, and (darker) how many new states it reached", len(silent)
     if silent and exploration.stopped == "decided":
-        return (
-            f"{says}; the search ended when every property was decided, before {counted(len(silent), 'action')} fired"
-        )
-    return f"{says}; {counted(len(silent), 'action')} never fired" if silent else says
+        return f"{says}; the search ended when every property was decided, before {counted(actions, 'action')} fired"
+    return f"{says}; {counted(actions, 'action')} never fired" if silent else says
 
 
 def _figure(plot: Element, caption: str) -> Element:
@@ -291,13 +286,16 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its value, the part of the value that is drawn darker, the text after the bar, its CSS class."""
+    """A bar of a plot."""
 
     name: str
     value: float
     part: float
+    """The part of the value that is drawn darker."""
     says: str
+    """The text after the bar."""
     kind: str = "bar"
+    """The CSS class."""
 
 
 def ticks(most: float) -> list[float]:
@@ -341,7 +339,7 @@ def line(says: str, values: Sequence[float], *, across: str, is_log: bool = Fals
     for mark in marks[:: max(1, math.ceil(len(marks) / 8))]:
         body.append(_rule(LEFT, y(mark), WIDTH - RIGHT, y(mark)))
         body.append(_text(short(mark), LEFT - 8, y(mark) + 4, "end"))
-    for mark in dict.fromkeys(round(one) for one in ticks(last) if one <= last):
+    for mark in dict.fromkeys(round(mark) for mark in ticks(last) if mark <= last):
         body.append(_rule(x(mark), HEIGHT - BOTTOM, x(mark), HEIGHT - BOTTOM + 5, "axis"))
         body.append(_text(f"{mark}", x(mark), HEIGHT - BOTTOM + 18, "middle"))
     body.append(_rule(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, "axis"))

@@ -1,8 +1,4 @@
-"""`trace diff`: where two traces of one model differ.
-
-In:  the arguments; two trace files.
-Out: text, and an exit code: 1 if the traces differ.
-"""
+"""`trace diff`: where two traces of one model differ; exit code 1 if they do."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`trace explore`: a walk through the states of a model, on a screen of the terminal or in the browser.
-
-In:  the arguments of the command line.
-Out: a screen, or pages on this machine's own address; the saved traces, and an exit code.
-"""
+"""`trace explore`: a walk through the states of a model, on a screen of the terminal or in the browser."""
 
 from __future__ import annotations
 
@@ -119,9 +115,9 @@ def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_fi
     trace = files.read(origin, None if model_file is None else registry.load_file(model_file))
     instance = trace.instance
     name = str(model_file) if model_file is not None else instance.model.name
-    wanted = "" if model_file is not None else chosen.target or ""
-    if wanted and wanted not in (name, f"{name}/{instance.protocol.name}"):
-        raise UsageError(f"{origin} is a trace of {name}, not of {wanted}; leave the model out")
+    target = "" if model_file is not None else chosen.target or ""
+    if target and target not in (name, f"{name}/{instance.protocol.name}"):
+        raise UsageError(f"{origin} is a trace of {name}, not of {target}; leave the model out")
     words = [*settings.words_of_name(name, instance), *settings.words_of_values(instance)]
     return Walk.along(trace, step, _command(words))
 

@@ -146,6 +146,7 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def metadata_offset(self) -> int:
+        """The offset of the last metadata record that the broker has applied, or -1."""
         image = self._metadata.image
         return -1 if image is None else image.offset
 

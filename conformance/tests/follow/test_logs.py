@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conformance.tests.support.follow import lines_of, recorded, text_of
 from isrcheck.conformance.follow.format import events as reading
-from isrcheck.conformance.follow.format.events import Event, Header, actor_of, line_of_event, line_of_header
+from isrcheck.conformance.follow.format.events import Event, Header, actor_of, line_of
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.runs import Verdict, follow_log
 from isrcheck.models import registry
@@ -211,7 +211,7 @@ def test_a_damaged_line_after_a_rejection_is_refused_too(tmp_path: Path) -> None
     lines[2]["state"] = {"log_end_offset[0]": 12}
     path = tmp_path / "log.ndjson"
     path.write_text(text_of(lines), encoding="utf-8")
-    assert [outcome.verdict for outcome in follow_log(path)] == [Verdict.REJECTED, Verdict.FOLLOWS]
+    assert [outcome.verdict for outcome in follow_log(path)] == [Verdict.REJECTED, Verdict.FOLLOWED]
     lines[9]["action"] = "nothing_like_it"
     message = refusal(tmp_path, text_of(lines))
     assert message.startswith("10: there is no action nothing_like_it; ")
@@ -268,12 +268,11 @@ def test_every_action_has_an_acting_broker_or_is_of_controller_or_client() -> No
 
 
 def test_a_written_file_is_read_back(tmp_path: Path) -> None:
-    header = Header(
-        "x", "0.11", {"replicas": 2}, {"FOLLOWER_SKIP": "SAME_LEADER"}, {"is_up": [True, True]}, 3, "by hand"
-    )
+    switches, state = {"FOLLOWER_SKIP": "SAME_LEADER"}, {"is_up": [True, True]}
+    header = Header("x", 3, "kafka", "0.11", switches, {"replicas": 2}, state, "by hand")
     event = Event("x", 2, None, "controller_fails_over", {"elected": None}, {"controller_leader": 1}, "a remark")
     path = tmp_path / "log.ndjson"
-    path.write_text(line_of_header(header) + line_of_event(event), encoding="utf-8")
+    path.write_text(line_of(header) + line_of(event), encoding="utf-8")
     began, happened = reading.read_log(path)
     assert isinstance(began, reading.RunStart)
     assert isinstance(happened, reading.RunEvent)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from conformance.tests.support.follow import (
     ASKED,
     ERR,
     OUT,
-    every_kind,
     gap_log,
     run_log,
     without_times,
@@ -35,16 +32,9 @@ ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"
 
 
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    return every_kind(tmp_path_factory.mktemp("originals") / "logs")
-
-
 @pytest.fixture
-def logs(originals, tmp_path, monkeypatch):
-    """A log of every kind in a folder, where the tests run."""
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(originals, "logs"))
+def logs(every):
+    return every
 
 
 def followed(session, paths, asked=ALL):
@@ -103,7 +93,7 @@ def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_s
     size = (logs / "c-bug.ndjson").stat().st_size
     monkeypatch.setattr(on_spark, "MOST_BYTES", size)
     found = followed(local_spark, [logs / "a.ndjson", logs / "c-bug.ndjson", logs / "i.ndjson"])
-    assert [str(one.word) for _, one in sorted(found.items())] == ["FOLLOWED", "REJECTED", "UNREADABLE"]
+    assert [str(one.verdict) for _, one in sorted(found.items())] == ["FOLLOWED", "REJECTED", "UNREADABLE"]
     monkeypatch.setattr(on_spark, "MOST_BYTES", size - 1)
     found = followed(local_spark, [logs / "c-bug.ndjson"])
     assert found[0].why == (
@@ -146,7 +136,7 @@ def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     assert first == (
         "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 26 steps; VIOLATED acked_not_lost at step 25: PRECIOUS"
         " is lost; VIOLATED isr_is_complete at step 23: PRECIOUS is missing from the ISR; record PRECIOUS was"
-        " acknowledged (line 8), and is not in the log any more (no line shows it): acked_not_lost is violated at step"
+        " acknowledged (line 8), and is no longer in the log (no line shows it): acked_not_lost is violated at step"
         " 25; before that: freeze broker 3 (line 14); kill -9 broker 1 (line 15); kill -9 broker 3 (line 20); not"
         " permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place"
     )

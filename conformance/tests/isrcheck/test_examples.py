@@ -46,7 +46,7 @@ def test_examples_are_copied_without_overwriting(tmp_path):
 
 def test_a_folder_that_cannot_be_created_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"file: the examples cannot be written: .+; name another folder"):
+    with pytest.raises(UsageError, match=r"file: the examples cannot be written: .+; name a different folder"):
         copy_to(tmp_path / "file")
 
 

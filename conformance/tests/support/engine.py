@@ -8,6 +8,7 @@ from conformance.tests.support.small_models import write_model
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import USAGE
 from isrcheck.models import registry
 
 COUNTER = '''\
@@ -208,7 +209,7 @@ from isrcheck.language import terminal
 def may_end(s):
     return True
 """
-"""To be appended to the text of a model: it may end anywhere, so that no state is a deadlock."""
+"""Appended to the text of a model, it lets the model end in any state, so that no state is a deadlock."""
 
 
 def checking(main, capsys):
@@ -220,6 +221,13 @@ def checking(main, capsys):
         return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
 
     return run
+
+
+def assert_refused(ended, says):
+    """Bad input of `check` ends with exit code 2, and with one line on stderr, which begins with this."""
+    code, out, err = ended
+    assert (code, out, err.count("\n")) == (USAGE, "", 1), err
+    assert err.startswith(f"check: {says}"), err
 
 
 HOLDS = (
@@ -236,7 +244,7 @@ def none_to(depth):
 
 
 def searched_to(depth):
-    """How far a search came that a limit ended."""
+    """How far a search came before a limit ended it."""
     steps = f"{depth} step{'s' * (depth != 1)}"
     return f"only behaviours of at most {steps} were searched; a longer one may break a property"
 
@@ -245,7 +253,7 @@ VERDICT = re.compile(rf"(?:{'|'.join(Word)})(?: \d+)?: ")
 
 
 def verdict_of(text):
-    """The line of a result that says the verdict, joined if the screen has broken it; the last line, if none does."""
+    """The line with the verdict, joined if it was wrapped; the last line if there is no verdict."""
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if VERDICT.match(line)]
     if not starts:
@@ -279,8 +287,8 @@ def with_rows(table, folder, numbers):
 
 
 def interrupt_search_after(monkeypatch, count, *, raises):
-    """Press Ctrl-C in the search of a session that follows `count` others: within it, so that it ends early, or before
-    it begins (`raises`). Returns a list that grows with each search."""
+    """Press Ctrl-C in the search of a session that follows `count` others: during the search, which ends early, or
+    before it begins (`raises`). Returns a list that gains an entry with each search."""
     explore, searches = SearchSession.explore, []
 
     def interrupted(self, *given, **more):

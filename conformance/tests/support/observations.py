@@ -30,6 +30,8 @@ from isrcheck.conformance.follow.recorded.lines import (
     Sent,
 )
 from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Outcome
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells, State, take
 
@@ -88,7 +90,7 @@ def high_watermark(broker: int, mark: int) -> dict[str, Any]:
 
 
 def put_at(said: Any, key: str, value: Any) -> None:
-    """Change the value at a place of an object, such as `log.0.1`, to another one."""
+    """Replace the value at a place of an object, such as `log.0.1`, by a different value."""
     *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
     for step in steps:
         said = said[step]
@@ -100,11 +102,81 @@ def fault(what: str, broker: int) -> dict[str, Any]:
     return {"kind": "fault", "what": what, "broker": broker}
 
 
-KILL, FREEZE, THAW, START, STOP, CUT = (one.value for one in FaultKind)
+KILL, FREEZE, THAW, START, STOP, CUT = (kind.value for kind in FaultKind)
+FAULTS = {"kill": KILL, "freeze": FREEZE, "thaw": THAW, "start": START, "stop": STOP}
 
 
 def read(*values: str) -> dict[str, Any]:
     return {"kind": "client_read", "records": [[offset, value] for offset, value in enumerate(values)]}
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    """The lines of a recording that a text names, separated by semicolons.
+
+    The words of a line are those of this example, where `hw` is a checkpoint, `mark` a high watermark, and `end` a log
+    end; without brokers, `reassign` and its answer are about a cancellation:
+
+        header 2: 1 2 unclean all_requests; metadata 1: 1 2 epoch=5; record 1: 1 2 epoch=0 change=1 replicas=1,2,3;
+        disk 2: x y hw=1 epochs=0,1 cache=0@0,1@1; acked x 0 acks=1; send x; read x y; kill 1; freeze 1; thaw 1;
+        start 1; stop 1; mark 1 3; end 2 3; requests 1: 1 2 epoch=0 change=1; reassign 1 2; answered 1 2;
+        refused 1 2; elect unclean; applied 2 1; holds 2 0 x
+    """
+    return [_said(*line.split()) for line in text.split(";") if line.strip()]
+
+
+def _said(kind: str, *words: str) -> dict[str, Any]:
+    options = {key: value for key, is_option, value in (word.partition("=") for word in words) if is_option}
+    names = [word.rstrip(":") for word in words if "=" not in word]
+    numbers = [int(name) for name in names if name.lstrip("-").isdecimal()]
+    epochs = {key: int(options[key]) for key in ("epoch", "change") if key in options}
+    match kind:
+        case "header":
+            least, *brokers = numbers
+            is_complete = {"all_requests": True} if "all_requests" in names else {}
+            return header(least, *brokers, unclean="unclean" in names) | is_complete
+        case "metadata":
+            return metadata(*numbers, **epochs)
+        case "record":
+            replicas = [int(broker) for broker in options["replicas"].split(",")] if "replicas" in options else None
+            return record(*numbers, **epochs, replicas=replicas)
+        case "requests":
+            leader, *isr = numbers
+            of_leader = {"leader_epoch": epochs["epoch"], "partition_epoch": epochs["change"]}
+            return {"kind": "alter_partition", "leader": leader, "isr": isr, **of_leader}
+        case "disk":
+            line = disk(numbers[0], *names[1:], checkpoint=int(options["hw"]) if "hw" in options else None)
+            if "epochs" in options:
+                line["batch_epochs"] = [int(epoch) for epoch in options["epochs"].split(",")]
+            if "cache" in options:
+                entries = [entry.split("@") for entry in options["cache"].split(",")]
+                line["leader_epoch_checkpoint"] = [[int(epoch), int(start)] for epoch, start in entries]
+            return line
+        case "acked":
+            return acked(names[0], *numbers) | options
+        case "send":
+            return sent(names[0])
+        case "read":
+            return read(*names)
+        case "mark":
+            return high_watermark(*numbers)
+        case "end":
+            return log_end(*numbers)
+        case "reassign":
+            return {"kind": "fault", "what": "reassign", "replicas": numbers or None}
+        case "answered" | "refused":
+            return {"kind": "reassigned", "replicas": numbers or None, "refused": kind == "refused"}
+        case "holds":
+            return {"kind": "holds", "broker": numbers[0], "records": [[numbers[1], names[2]]]}
+        case "applied":
+            return {"kind": "applied", "broker": numbers[0], "partition_epoch": numbers[1]}
+        case "elect":
+            return {"kind": "fault", "what": f"elect {names[0]}"}
+    return fault(FAULTS[kind], *numbers)
+
+
+def flat(outcome: Outcome) -> str:
+    """The printed outcome, without line breaks."""
+    return " ".join(" ".join(tell(outcome)).split())
 
 
 # ------------------------------------------------------------------------------------------------- the second reading

@@ -563,7 +563,7 @@ class Routine:
     written: tuple[Statement, ...] = ()
     """The statements as they are written, with sets and queues; for explanations, and for mutants."""
     body: tuple[Statement, ...] = ()
-    """The statements in the core, without sets and queues; the same as `written` if there are none in it."""
+    """The statements in the core, without sets and queues; the same as `written` if that has neither."""
     returns_value: bool = False
     writes: frozenset[str] = frozenset()
     """The fields that it, or what it calls, writes."""
@@ -578,12 +578,12 @@ class Routine:
     @property
     def arguments(self) -> tuple[Variable, ...]:
         """The parameters that are not states."""
-        return tuple(one for one in self.parameters if one.role is not Role.STATE)
+        return tuple(parameter for parameter in self.parameters if parameter.role is not Role.STATE)
 
     @property
     def states(self) -> tuple[Variable, ...]:
         """The parameters that are states."""
-        return tuple(one for one in self.parameters if one.role is Role.STATE)
+        return tuple(parameter for parameter in self.parameters if parameter.role is Role.STATE)
 
     @property
     def guards(self) -> list[Require]:
@@ -606,9 +606,9 @@ Rewritten = TypeVar("Rewritten", bound=Node)
 def parts(node: Node) -> Iterator[Node]:
     """The nodes of which a node consists, in the order of the text."""
     for value in vars(node).values():
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, Node):
-                yield one
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Node):
+                yield part
 
 
 def operands(node: Node) -> Iterator[Expression]:
@@ -669,19 +669,19 @@ def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
     if isinstance(value, Node):
         return rewrite(value, change)
     if isinstance(value, tuple):
-        changed = tuple(_rewritten(one, change) for one in value)
-        return value if all(one is other for one, other in zip(changed, value, strict=True)) else changed
+        changed = tuple(_rewritten(part, change) for part in value)
+        return value if all(part is other for part, other in zip(changed, value, strict=True)) else changed
     return value
 
 
 def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
     """These functions and all that they call, each once."""
-    seen: set[Routine] = set()
+    reached: set[Routine] = set()
     waiting = list(roots)
     while waiting:
         routine = waiting.pop()
-        if routine not in seen:
-            seen.add(routine)
+        if routine not in reached:
+            reached.add(routine)
             waiting += [node.routine for node in visit(routine.body) if isinstance(node, Call)]
             yield routine
 
@@ -695,7 +695,7 @@ def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
     """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
     queue."""
     assigning = (Assign, Loop, SetLoop, TakeFirst)
-    nodes = (one for one in statements_in(statements) if isinstance(one, assigning))
+    nodes = (statement for statement in statements_in(statements) if isinstance(statement, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)
 
 
@@ -703,21 +703,21 @@ def variables(node: Node) -> set[Variable]:
     """The variables that a node reads, states among them, but for those of its own folds."""
     used: set[Variable] = set()
     own: set[Variable] = set()
-    for one in visit([node]):
-        used |= {value for value in vars(one).values() if isinstance(value, Variable)}
-        if isinstance(one, Generator):
-            own.add(one.variable)
+    for part in visit([node]):
+        used |= {value for value in vars(part).values() if isinstance(value, Variable)}
+        if isinstance(part, Generator):
+            own.add(part.variable)
     return used - own
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(left: object, right: object) -> bool:
     """Whether two nodes, or parts of nodes, say the same; where they are written does not count."""
-    if isinstance(one, Node) and isinstance(other, Node):
-        same_kind = type(one) is type(other)
-        return same_kind and all(is_same(vars(one)[name], vars(other)[name]) for name in vars(one) if name != "span")
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return one == other
+    if isinstance(left, Node) and isinstance(right, Node):
+        same_kind = type(left) is type(right)
+        return same_kind and all(is_same(vars(left)[name], vars(right)[name]) for name in vars(left) if name != "span")
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(is_same, left, right))
+    return left == right
 
 
 def increase(store: Store) -> Sum | None:

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from isrcheck.checker.answers.answer import Answer, about_brokers, case_of
-from isrcheck.checker.answers.doctor import Asking, examine, unasked
-from isrcheck.checker.answers.findings import Finding
+from isrcheck.checker.answers.doctor import Asking, examine
+from isrcheck.checker.answers.findings import Finding, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.report import answer_lines, now_of, table_lines, works
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
@@ -117,7 +117,7 @@ class OnlyRecorded:
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Return the recorded answer, or an open one."""
-        return self.find(case, question) or unasked(NOT_RECORDED)
+        return self.find(case, question) or without_search(Word.UNDECIDED, NOT_RECORDED)
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _fails(answer: Answer, topic: Topic) -> str | None:
     found = answer.findings.get(Question(topic))
     if found is None or not found.is_known:
         return None
-    # Order with one replica: no model has what is asked, and the answer says so.
+    # Order with one replica: no model searches it, and the answer says so.
     if found.word is Word.NOT_APPLICABLE and found.note:
         return None
     return _word(found.fails)
@@ -234,7 +234,7 @@ def _lost_with(answer: Answer, lost: int) -> str | None:
 
 
 def _loses_data(answer: Answer, topic: Topic) -> str | None:
-    """What is said beside the answer about power and disks: a known defect that loses a record then counts as well."""
+    """What the answer claims about losses of power and disks; a known defect that then loses a record counts too."""
     found = answer.findings.get(Question(topic))
     of_power = topic is not Topic.DISK
     beside = [one for one in answer.exposures if one.is_of_disks and _needs_power(one.failure.name) is of_power]

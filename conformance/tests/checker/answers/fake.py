@@ -80,22 +80,27 @@ def usual(case: Case, question: Question) -> Finding:
             return finding(Word.HOLDS)
 
 
+Rule = Callable[[Case, Question], Finding]
+
+
+def saying(answer: Finding, *abouts: Topic | str, otherwise: Finding | None = None) -> Rule:
+    """The rule that gives this answer to questions about these topics or known failures; to every other question it
+    gives the usual answer, or `otherwise`."""
+    return lambda case, question: (
+        answer if {question.topic, question.name} & {*abouts} else otherwise or usual(case, question)
+    )
+
+
 @dataclass
 class Fake:
-    """Answers by a rule, and notes what was expected and what was asked. After `most` answers, Ctrl-C is pressed."""
+    """Answers by a rule, and notes which questions were expected and asked. After `most` answers, Ctrl-C is pressed."""
 
-    rule: Callable[[Case, Question], Finding] = usual
+    rule: Rule = usual
     most: int | None = None
     asked: list[tuple[Case, Question]] = field(default_factory=list)
     seconds: list[float | None] = field(default_factory=list)
     expected: list[tuple[Case, Question]] = field(default_factory=list)
     is_closed: bool = False
-
-    def says(self, found: Finding, *abouts: Topic | str, otherwise: Finding | None = None) -> None:
-        """Answer so what is asked about these topics or known failures; everything else as usual, or `otherwise`."""
-        self.rule = lambda case, question: (
-            found if {question.topic, question.name} & {*abouts} else otherwise or usual(case, question)
-        )
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Note what is expected."""

@@ -10,7 +10,8 @@ import pytest
 
 from conformance.tests.checker.answers.expert import OnlyRecorded
 from isrcheck.checker.answers.answer import Answer, Exposure, groups
-from isrcheck.checker.answers.doctor import Asking, examine, unasked
+from isrcheck.checker.answers.doctor import Asking, examine
+from isrcheck.checker.answers.findings import without_search
 from isrcheck.checker.answers.questions import Case
 from isrcheck.checker.answers.report import OPERATIONS, answer_lines, as_object, now_of, operator_rows
 from isrcheck.checker.cluster.cluster import read_clusters
@@ -104,7 +105,7 @@ def rows(found: Answer, *exposures: Exposure) -> list[str]:
 
 
 def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
-    finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
+    finding = replace(without_search(Word.VIOLATED, ""), property_name="acked_not_lost")
     lost = Exposure(named("missed_demotion"), finding, is_of_disks=False)
     harmless = Exposure(named("stale_record"), replace(finding, property_name="isr_is_complete"), is_of_disks=False)
     found = answer(producer="acks=all\ntransactional.id=t\n", consumer="isolation.level=read_committed\n")
@@ -126,7 +127,7 @@ def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
 
 def test_without_eligible_leaders_their_defects_are_gone() -> None:
     """No setting of a topic, a producer or a broker avoids them; the library has searched them without the feature."""
-    finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
+    finding = replace(without_search(Word.VIOLATED, ""), property_name="acked_not_lost")
     exposures = [
         Exposure(named(name), finding, is_of_disks=False)
         for name in ("removed_replica_is_elected_empty", "unregistered_broker_stays_eligible")

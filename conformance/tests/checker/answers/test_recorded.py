@@ -9,7 +9,7 @@ import pytest
 
 from conformance.tests.checker.answers.fake import Fake
 from isrcheck.checker.answers.doctor import FromTheAtlas
-from isrcheck.checker.answers.findings import Source, inexpressible
+from isrcheck.checker.answers.findings import Source, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.atlas.cells import Cell
@@ -66,7 +66,7 @@ def test_a_case_with_more_replicas_is_answered_by_the_rule(ask, written):
 
 
 def test_what_is_not_recorded_is_searched_and_so_is_what_is_asked_to_a_depth(written):
-    other = Fake(lambda case, question: inexpressible("asked of another"))
+    other = Fake(lambda case, question: without_search(Word.NOT_APPLICABLE, "asked of another"))
     answerer = FromTheAtlas(other, Record(written))
     assert answerer.answer(LOSES, LOSS, Limits()).word is Word.PERMITTED
     assert other.asked == []

@@ -38,7 +38,7 @@ def test_an_election_that_nothing_can_cause_is_no_scenario(searcher):
     assert answer(searcher, vacuous) == (Word.HOLDS, "")
     assert answer(searcher, vacuous, *witnesses([vacuous])) == (
         Word.UNDECIDED,
-        "within its bounds, the search does not reach what it has to reach:"
+        "within its bounds, the search does not reach what it must be able to reach:"
         " a leader is elected after an acknowledgement",
     )
     assert answer(searcher, sound, *witnesses([sound])) == (Word.HOLDS, "")
@@ -60,7 +60,7 @@ def test_what_cannot_happen_is_named(searcher, values, goal):
         scenario = of_instance(scenario, instance)
     word, note = answer(searcher, scenario, *witnesses([scenario]))
     assert word is Word.UNDECIDED
-    assert note.endswith(f"what it has to reach: {goal}")
+    assert note.endswith(f"what it must be able to reach: {goal}")
 
 
 def result(word, prop="", **values):

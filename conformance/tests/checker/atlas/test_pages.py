@@ -263,7 +263,7 @@ def is_in_name(cluster, name):
 
 def test_the_verification_of_transactions_is_a_setting():
     *_, transactions = sheets(clusters(), lambda case, question: None)
-    verification = SETTINGS["transactions"].of
+    (verification,) = (setting.of for setting in SETTINGS if setting.field == "transactions")
     of_3_7 = [line for line in transactions.lines if "3.7" in line.releases and line.case.replication_factor == 3]
     assert {verification(line) for line in of_3_7} == {"as in the release", "off"}
     with_it = {dict(line.case.transactions).get("TXN_VERIFY") for line in of_3_7 if verification(line) == "off"}
@@ -359,7 +359,7 @@ def test_what_was_searched_is_told_with_the_command_that_repeats_it(files):
     assert "check kafka --protocol 4.1 --replicas 2" in text
 
 
-UNREACHED = "within its bounds, the search does not reach what it has to reach: a leader is elected"
+UNREACHED = "within its bounds, the search does not reach what it must be able to reach: a leader is elected"
 
 
 def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
@@ -380,7 +380,7 @@ def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
         for one in re.findall('<section id="s[0-9]">(.*?)</section>', text, re.DOTALL)
     ]
     searched = "a broker crashes: HOLDS, to the end (1,234 states) check kafka --protocol 4.1 --replicas 2"
-    told = "Witnesses, which reach what has to be able to happen in these searches:"
+    told = "Witnesses, which show that what these searches look for can happen:"
     assert name == "searches/4.1.html"
     assert sections == [
         f"Can a record be lost? HOLDS, searched on {FACTS.day}. {searched}",

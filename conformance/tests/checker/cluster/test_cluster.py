@@ -4,14 +4,13 @@ ignored entries with their reasons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from conformance.tests.checker.cluster.tables import Row, each_row, rows, understood
 from conformance.tests.support.places import SHARED
-from isrcheck.checker.cluster.clients import Producer
 from isrcheck.checker.cluster.cluster import Cluster, read_clusters
 from isrcheck.checker.cluster.generation import Generation
 from isrcheck.checker.cluster.ignored import Ignored, WhyIgnored
@@ -28,41 +27,22 @@ needs_shipped_files = pytest.mark.skipif(
 BROKER, TOPIC, PRODUCER, CONSUMER = Role.BROKER, Role.TOPIC, Role.PRODUCER, Role.CONSUMER
 
 
-def file(name: str, *lines: str) -> Path:
-    path = Path(name)
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+def read(files: str = "", version: str | None = "0.10.2", metadata_version: str | None = None) -> Cluster:
+    return Row(files, version, metadata_version, ()).cluster()
 
 
-def read(
-    *files: Path | tuple[Role, Path], version: str | None = "0.10.2", metadata_version: str | None = None
-) -> Cluster:
-    roles = [each if isinstance(each, tuple) else (None, each) for each in files]
-    (found,) = read_clusters(roles, version, metadata_version=metadata_version).clusters
-    return found
-
-
-def complaint(
-    *files: Path | tuple[Role, Path], version: str | None = "0.10.2", metadata_version: str | None = None
-) -> str:
-    with pytest.raises(PropertiesError) as refusal:
-        read(*files, version=version, metadata_version=metadata_version)
-    assert "\n" not in str(refusal.value)
-    return str(refusal.value)
-
-
-def meaning(cluster: Cluster, key: str) -> str:
-    (found,) = [each.meaning for each in cluster.understood if each.key == key]
-    return found
-
-
-def understood(cluster: Cluster) -> list[str]:
-    """The settings that count, each on one line: KEY=VALUE (SOURCE): MEANING."""
-    return [f"{each.key}={each.value} ({each.source}): {each.meaning}" for each in cluster.understood]
+def complaint(files: str = "", version: str | None = "0.10.2", metadata_version: str | None = None) -> str:
+    return Row(files, version, metadata_version, ()).complaint()
 
 
 def ignored(cluster: Cluster, why: WhyIgnored) -> dict[str, str]:
     return {each.key: each.reason for each in cluster.ignored if each.why is why}
+
+
+def written(*lines: str, name: str = "some.properties") -> Path:
+    """A file with lines that have white space or unusual characters."""
+    Path(name).write_text("\n".join(lines), encoding="utf-8")
+    return Path(name)
 
 
 # --- Whose file it is -------------------------------------------------------------------------------------------------
@@ -98,7 +78,7 @@ FILES_OF_ROLES = {
     ("role", "keys"), [(role, keys) for role, text in FILES_OF_ROLES.items() for keys in text.split(";")]
 )
 def test_the_keys_determine_the_role_of_a_file(role: Role, keys: str) -> None:
-    path = file("some.properties", *(f"{key}=x" for key in keys.split()))
+    path = written(*(f"{key}=x" for key in keys.split()))
     assert role_of(read_properties(path), path) is role
 
 
@@ -110,24 +90,17 @@ UNTELLING = """
 
 @pytest.mark.parametrize("keys", UNTELLING.split(";"))
 def test_a_file_without_a_telling_key_needs_a_given_role(keys: str) -> None:
-    assert complaint(file("some.properties", *(f"{key}=x" for key in keys.split()))) == (
+    assert complaint(f"some.properties: {' '.join(f'{key}=x' for key in keys.split())}") == (
         "some.properties: no key decides whether this is a broker's, a topic's, a producer's or a consumer's file; "
         "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
     )
 
 
-def test_a_given_role_takes_precedence_over_the_keys() -> None:
-    cluster = read((BROKER, file("a", "min.insync.replicas=1")), (TOPIC, file("b", "min.insync.replicas=2")))
-    assert cluster.min_insync_replicas == Setting(2, "b:1")
-    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
-        "min.insync.replicas": "overridden by the topic's min.insync.replicas in b:1"
-    }
-
-
 def test_an_empty_file_with_a_given_role_leaves_the_defaults() -> None:
     """It says that the topic has no settings of its own, which is no assumption then."""
-    cluster, none = read((TOPIC, file("topic.properties"))), read()
+    cluster, none = read("--topic topic.properties:"), read()
     assert replace(cluster, assumed=none.assumed) == none
+    assert understood(cluster) == understood(none)
     assert none.assumed[-1] == (
         "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
         " (unclean.leader.election.enable=true, auto.leader.rebalance.enable=true; --broker FILE)"
@@ -138,35 +111,247 @@ def test_an_empty_file_with_a_given_role_leaves_the_defaults() -> None:
     )
 
 
-# --- Which value decides ----------------------------------------------------------------------------------------------
+# --- What files say ---------------------------------------------------------------------------------------------------
+
+SAID = """
+# --- Which value counts
+--broker a: min.insync.replicas=1 / --topic b: min.insync.replicas=2 @ 0.10.2
+    min.insync.replicas=2 (b:1): an acks=all write needs an ISR of at least 2
+    OVERRIDDEN min.insync.replicas: overridden by the topic's min.insync.replicas in b:1
+server.properties: broker.id=0 default.replication.factor=1 min.insync.replicas=1 unclean.leader.election.enable=true
+/ topic.properties: replication.factor=3 min.insync.replicas=2 unclean.leader.election.enable=false @ 0.10.2
+    replication.factor=3 (topic.properties:1): number of brokers with a replica: 3
+    min.insync.replicas=2 (topic.properties:2): an acks=all write needs an ISR of at least 2
+    unclean.leader.election.enable=false (topic.properties:3): only a member of the ISR can be elected
+    OVERRIDDEN default.replication.factor: overridden by the topic's replication.factor in topic.properties:1
+    OVERRIDDEN min.insync.replicas: overridden by the topic's min.insync.replicas in topic.properties:2
+    OVERRIDDEN unclean.leader.election.enable: overridden by the topic's unclean.leader.election.enable in
+     topic.properties:3
+topic.properties: replication.factor=3 min.insync.replicas=2
+/ server.properties: broker.id=0 default.replication.factor=1 min.insync.replicas=1 @ 0.10.2
+    replication.factor=3 (topic.properties:1): number of brokers with a replica: 3
+    min.insync.replicas=2 (topic.properties:2): an acks=all write needs an ISR of at least 2
+    OVERRIDDEN default.replication.factor: overridden by the topic's replication.factor in topic.properties:1
+    OVERRIDDEN min.insync.replicas: overridden by the topic's min.insync.replicas in topic.properties:2
+--broker server.properties: broker.id=0 acks=all @ 0.10.2
+    acks=all (server.properties:2): a record is acknowledged once the whole ISR has it (taken as the producer's)
+producer.properties: acks=1 linger.ms=5 min.insync.replicas=2
+/ server.properties: broker.id=0 min.insync.replicas=1 @ 2.1
+    min.insync.replicas=2 (producer.properties:3): an acks=all write needs an ISR of at least 2 (taken as the topic's)
+producer.properties: acks=all @ 0.10.2
+    acks=all (producer.properties:1): a record is acknowledged once the whole ISR has it
+producer.properties: acks=-1 @ 0.10.2
+    acks=-1 (producer.properties:1): a record is acknowledged once the whole ISR has it
+producer.properties: acks=1 @ 0.10.2
+    acks=1 (producer.properties:1): the leader acknowledges a record without waiting for followers
+producer.properties: acks=0 @ 0.10.2
+    acks=0 (producer.properties:1): the producer waits for no acknowledgement
+    retries=0 (Kafka 0.10.2's default): a failed request is not sent again
+t.properties: replication.factor=2 min.insync.replicas=3 @ 3.6
+    min.insync.replicas=3 (t.properties:2): an acks=all write needs an ISR of at least 3
+# Since 3.7 the required replicas are limited to the existing ones (KAFKA-15583).
+t.properties: replication.factor=2 min.insync.replicas=3 @ 3.7
+    min.insync.replicas=3 (t.properties:2): since 3.7 at most the number of replicas: an acks=all write needs an ISR of
+     at least 2
+server.properties: broker.id=0 compression.type=producer / producer.properties: acks=1 compression.type=lz4 @ 0.10.2
+    NO_BEARING broker.id: has no bearing on replication
+    NO_BEARING compression.type: has no bearing on replication
+    NO_BEARING compression.type: has no bearing on replication
+# --- Patches
+@ 2.0|2.8|3.0|3.1|3.9|4.0 => Kafka version=VERSION (--kafka-version): decides the defaults; taken as VERSION.0
+@ 4.1|2.0.1|2.1 => Kafka version=VERSION (--kafka-version): decides the defaults
+# --- Who keeps the metadata
+server.properties: process.roles=broker,controller node.id=1 controller.quorum.voters=1@a:9093
+/ b.properties: controller.listener.names=CONTROLLER broker.session.timeout.ms=9000 broker.heartbeat.interval.ms=2000
+/ c.properties: controller.quorum.election.timeout.ms=1000 inter.broker.protocol.version=3.3 @ 3.9
+    metadata.version=3.9 (--kafka-version): the replication protocol is 3.7
+    process.roles=broker,controller (server.properties:1): metadata is kept by controllers (KRaft)
+    controller.quorum.voters=1@a:9093 (server.properties:3): metadata is kept by controllers (KRaft)
+    NOT_MODELLED broker.session.timeout.ms: time is not modelled: the answer covers every value
+    NOT_MODELLED broker.heartbeat.interval.ms: time is not modelled: the answer covers every value
+    NOT_MODELLED controller.quorum.election.timeout.ms: time is not modelled: the answer covers every value
+    NO_BEARING node.id: has no bearing on replication
+    NO_BEARING controller.listener.names: has no bearing on replication
+    NO_BEARING inter.broker.protocol.version: a KRaft cluster has metadata.version instead
+# --- The release, if only the inter-broker protocol is given
+server.properties: broker.id=0 inter.broker.protocol.version=0.10.1-IV2 @ -
+    Kafka version=0.10.1 (server.properties:2): decides the defaults
+    inter.broker.protocol.version=0.10.1-IV2 (server.properties:2): the replication protocol is 0.10
+    acks=1 (Kafka 0.10.1's default): the leader acknowledges a record without waiting for followers
+server.properties: broker.id=0 inter.broker.protocol.version=2.5 @ -
+    Kafka version=2.5 (server.properties:2): decides the defaults
+    inter.broker.protocol.version=2.5 (server.properties:2): the replication protocol is 2.4
+# --- Truncation, which the inter-broker protocol decides
+server.properties: inter.broker.protocol.version=0.10.2 @ 2.1
+    inter.broker.protocol.version=0.10.2 (server.properties:1): the replication protocol is 2.1, but followers truncate
+     to the high watermark
+server.properties: inter.broker.protocol.version=0.11.0 @ 2.1
+    inter.broker.protocol.version=0.11.0 (server.properties:1): the replication protocol is 2.1, but followers
+     reconcile by leader epochs as in 0.11 (KIP-101)
+server.properties: inter.broker.protocol.version=2.0-IV0 @ 2.1
+    inter.broker.protocol.version=2.0-IV0 (server.properties:1): the replication protocol is 2.1, but followers
+     reconcile by leader epochs as in 2.0 (KIP-279), without fencing
+server.properties: inter.broker.protocol.version=2.1-IV2 @ 2.1
+    inter.broker.protocol.version=2.1-IV2 (server.properties:1): the replication protocol is 2.1
+# --- The format of the records
+--topic t.properties: message.format.version=0.10.2 @ 2.1.1
+    message.format.version=0.10.2 (t.properties:1): records have no leader epochs: followers truncate to the high
+     watermark
+--topic t.properties: log.message.format.version=0.9.0 @ 2.0.0
+    log.message.format.version=0.9.0 (t.properties:1): records have no leader epochs: followers truncate to the high
+     watermark (taken as the broker's)
+--topic t.properties: message.format.version=0.11.0 @ 2.1
+    message.format.version=0.11.0 (t.properties:1): records have leader epochs
+--topic t.properties: message.format.version=0.9.0 @ 0.10.2
+    message.format.version=0.9.0 (t.properties:1): records have no leader epochs, which came with 0.11
+topic.properties: message.format.version=0.10.2
+/ server.properties: broker.id=0 log.message.format.version=0.11.0 @ 2.1.1
+    message.format.version=0.10.2 (topic.properties:1): records have no leader epochs: followers truncate to the high
+     watermark
+    OVERRIDDEN log.message.format.version: overridden by the topic's message.format.version in topic.properties:1
+topic.properties: message.format.version=2.1 / server.properties: broker.id=0 inter.broker.protocol.version=1.1 @ 2.1.1
+    NO_BEARING message.format.version: Kafka ignores it: newer than inter.broker.protocol.version 1.1
+    NO_BEARING broker.id: has no bearing on replication
+topic.properties: message.format.version=0.10.2 @ 3.0
+    NO_BEARING message.format.version: Kafka ignores it since 3.0: every record has the newest format
+# --- Clients
+p.properties: acks=all retries=3 max.in.flight.requests.per.connection=1 transactional.id=t
+/ c.properties: group.id=g isolation.level=read_committed @ 2.1
+    retries=3 (p.properties:2): a failed request is sent again (two resends are searched)
+    max.in.flight.requests.per.connection=1 (p.properties:3): one request at a time
+    enable.idempotence=true (becomes true because of transactional.id=t in p.properties:4): a leader recognises a
+     resend by its sequence number
+    transactional.id=t (p.properties:4): records belong to transactions
+    isolation.level=read_committed (c.properties:2): consumers read up to the last stable offset
+    auto.offset.reset=latest (Kafka 2.1's default): a consumer whose position does not exist continues at the end of
+     the log
+p.properties: acks=all retries=0 @ 2.1
+    retries=0 (p.properties:2): a failed request is not sent again
+    enable.idempotence=false (Kafka 2.1's default): a leader appends a resend as a new record
+    isolation.level=read_uncommitted (Kafka 2.1's default): consumers read up to the high watermark
+x.properties: transactional.id=t transaction.timeout.ms=900001 transaction.max.timeout.ms=900001 @ 3.9
+    transaction.timeout.ms=900001 (x.properties:2): a longer transaction is aborted; the model has no clock, and
+     searches no such time-out
+    transaction.max.timeout.ms=900001 (x.properties:3): the most that transaction.timeout.ms may be (taken as the
+     broker's)
+x.properties: acks=all transaction.timeout.ms=900001 @ 3.9
+    NO_TRANSACTIONS transaction.timeout.ms: concerns transactions only
+x.properties: transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2 @ 3.6
+    transaction.state.log.min.isr=2 (x.properties:3): a step of a transaction needs 2 of them in sync: no transaction
+     can begin
+x.properties: transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2 @ 3.7
+    transaction.state.log.min.isr=2 (x.properties:3): a step of a transaction needs 1 of them in sync
+p.properties: acks=all partitioner.class=x partitioner.ignore.keys=true @ 3.9
+    PARTITIONS partitioner.class: chooses a record's partition; Kafka promises no order across partitions
+    PARTITIONS partitioner.ignore.keys: chooses a record's partition; Kafka promises no order across partitions
+# --- What is ignored, and why
+producer.properties: acks=all linger.ms=5 / topic.properties: cleanup.policy=compact flush.messages=2 retention.ms=1000
+/ server.properties: broker.id=0 auto.leader.rebalance.enable=true replica.lag.time.max.ms=3000
+/ b2.properties: broker.id=1 offsets.topic.replication.factor=1 offsets.retention.minutes=1 @ 0.10.2
+    NOT_MODELLED cleanup.policy: compaction is not modelled: the answer is for a log that keeps every record
+    NOT_MODELLED flush.messages: only a flush after every record is modelled: a power loss can lose everything appended
+     since the start
+    NOT_MODELLED retention.ms: retention is not modelled: the answer is for records that are not deleted yet
+    NOT_MODELLED replica.lag.time.max.ms: time is not modelled: the answer covers every value
+    NOT_MODELLED offsets.topic.replication.factor: the topic of consumer offsets, which has its own replicas, is not
+     modelled
+    NO_BEARING linger.ms: has no bearing on replication
+    NO_BEARING broker.id: has no bearing on replication
+    NO_BEARING broker.id: has no bearing on replication
+    NO_BEARING offsets.retention.minutes: concerns an internal topic, not this one
+    UNKNOWN -
+--broker b: broker.session.timeout.ms=1 @ 3.9
+    NOT_MODELLED broker.session.timeout.ms: time is not modelled: the answer covers every value
+--broker b: zookeeper.metadata.migration.enable=1 @ 3.9
+    NOT_MODELLED zookeeper.metadata.migration.enable: a migration to KRaft is not modelled
+--broker b: zookeeper.session.timeout.ms=1 offsets.commit.required.acks=1 log.retention.hours=1 @ 2.1
+    NOT_MODELLED zookeeper.session.timeout.ms: time is not modelled: the answer covers every value
+    NOT_MODELLED offsets.commit.required.acks: the topic of consumer offsets, which has its own replicas, is not
+     modelled
+    NOT_MODELLED log.retention.hours: retention is not modelled: the answer is for records that are not deleted yet
+    NO_BEARING -
+--broker b: leader.imbalance.per.broker.percentage=1 @ 2.1
+    NOT_MODELLED leader.imbalance.per.broker.percentage: the model has no clock: with auto.leader.rebalance.enable
+     leadership can move at any time
+server.properties: broker.id=1 log.local.retention.ms=5 connections.max.reauth.ms=1 @ 2.1
+    Kafka version=2.1 (--kafka-version): decides the defaults
+    UNKNOWN log.local.retention.ms: Kafka 2.1 does not know this broker setting, which is new in 3.6
+    UNKNOWN connections.max.reauth.ms: Kafka 2.1 does not know this broker setting, which is new in 2.2
+topic.properties: cleanup.policy=delete remote.storage.enable=true / server.properties: process.roles=broker node.id=1
+/ b: broker.id=1 replica.selector.class=x eligible.leader.replicas.enable=true
+/ c: broker.id=2 transaction.partition.verification.enable=true @ 3.9
+    replica.selector.class=x (b:2): consumers read from the leader: no client.rack is given
+    NOT_MODELLED remote.storage.enable: tiered storage is not modelled: the answer is for a log on the brokers' own
+     disks
+    NOT_MODELLED eligible.leader.replicas.enable: eligible leader replicas before 4.0 are not modelled
+    NO_TRANSACTIONS transaction.partition.verification.enable: concerns transactions only
+    NO_BEARING node.id: has no bearing on replication
+    NO_BEARING broker.id: has no bearing on replication
+    NO_BEARING broker.id: has no bearing on replication
+topic.properties: cleanup.policy=delete flush.ms=9223372036854775807 @ 2.1
+    ASSUMED cleanup.policy: is what the model assumes
+    ASSUMED flush.ms: is what the model assumes
+producer.properties: acks=all enable.idempotence=true transactional.id=t
+/ consumer.properties: group.id=g isolation.level=read_committed @ 0.10.2
+    acks=all (producer.properties:1): a record is acknowledged once the whole ISR has it
+    UNKNOWN enable.idempotence: Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0
+    UNKNOWN transactional.id: Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0
+    UNKNOWN isolation.level: Kafka 0.10.2 does not know this consumer setting, which is new in 0.11.0
+producer.properties: acks=all enable.idempotence=true transactional.id=t
+/ consumer.properties: group.id=g isolation.level=read_committed @ 0.11|-
+    UNKNOWN -
+# A release that is older than the lists has the keys of their first release.
+topic.properties: min.insync.replicas=2 retention.ms=1 @ 0.9
+    UNKNOWN -
+    NOT_MODELLED retention.ms: retention is not modelled: the answer is for records that are not deleted yet
+server.properties: broker.id=0 sasl.jaas.config=x @ 0.10.2
+    UNKNOWN sasl.jaas.config: Kafka 0.10.2 does not know this broker setting, which is new in 1.1
+server.properties: broker.id=0 sasl.jaas.config=x / producer.properties: acks=1 sasl.jaas.config=x @ 1.1 => UNKNOWN -
+producer.properties: acks=1 sasl.jaas.config=x @ 0.10.2 => UNKNOWN -
+--topic t: a.plugins.own.key=1 @ 0.10.2|3.9 => UNKNOWN a.plugins.own.key: Kafka VERSION has no such topic setting
+--topic t: a.plugins.own.key=1 @ - => UNKNOWN a.plugins.own.key: Kafka up to 3.9 has no such topic setting
+--topic t: a.plugins.own.key=1 @ 4.0
+    UNKNOWN a.plugins.own.key: not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings
+--topic t: min.insync.replica=3 @ -
+    UNKNOWN min.insync.replica: Kafka up to 3.9 has no such topic setting; did you mean min.insync.replicas?
+--topic t: min.insync.replica=3 @ 0.10.2
+    UNKNOWN min.insync.replica: Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?
+--topic t: remote.storage.enable=true @ 2.1
+    UNKNOWN remote.storage.enable: Kafka 2.1 does not know this topic setting, which is new in 3.0
+--topic t: Acks=all @ 0.10.2 => UNKNOWN Acks: Kafka 0.10.2 has no such topic setting; did you mean acks?
+--topic t: \\ufeffacks=all @ 0.10.2 => UNKNOWN \\ufeffacks: Kafka 0.10.2 has no such topic setting; did you mean acks?
+"""
+
+
+@each_row(SAID)
+def test_what_counts_and_what_is_ignored(row: Row) -> None:
+    """The settings that count are among those understood; of an ignored kind all that are ignored are listed."""
+    cluster = row.cluster()
+    kinds = {entry.split()[0] for entry in row.says} & {why.name for why in WhyIgnored}
+    of_kinds = [entry for entry in row.says if entry.split()[0] in kinds]
+    assert [line for line in understood(cluster) if line in row.says] == [
+        entry for entry in row.says if entry not in of_kinds
+    ]
+    ignored = [f"{each.why.name} {each.key}: {each.reason}" for each in cluster.ignored if each.why.name in kinds]
+    assert sorted(ignored) == sorted(entry for entry in of_kinds if not entry.endswith(" -"))
 
 
 def test_a_topic_with_its_producers_acks_in_one_file() -> None:
-    topic = file(
-        "topic.properties",
-        "replication.factor=3",
-        "min.insync.replicas=2",
-        "unclean.leader.election.enable=false",
-        "acks=all",
+    cluster = read(
+        "t.properties: replication.factor=3 min.insync.replicas=2 unclean.leader.election.enable=false acks=all"
     )
-    cluster = read(topic)
-    assert cluster.kafka_version == Setting("0.10.2", "--kafka-version")
     assert cluster.generation == Generation("0.10", {}, None)
-    assert cluster.replication_factor == Setting(3, "topic.properties:1")
-    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
-    assert cluster.unclean_election == Setting(False, "topic.properties:3")
-    assert cluster.producer.acks == Setting("all", "topic.properties:4")
     assert (cluster.topics, cluster.partitions, cluster.why_unknown, cluster.ignored) == ((), (), None, ())
     usual = "(Kafka 0.10.2's default)"
     assert understood(cluster) == [
         "Kafka version=0.10.2 (--kafka-version): decides the defaults",
         "inter.broker.protocol.version=0.10.2 (--kafka-version): the replication protocol is 0.10",
-        "replication.factor=3 (topic.properties:1): number of brokers with a replica: 3",
-        "min.insync.replicas=2 (topic.properties:2): an acks=all write needs an ISR of at least 2",
-        "unclean.leader.election.enable=false (topic.properties:3): only a member of the ISR can be elected",
+        "replication.factor=3 (t.properties:1): number of brokers with a replica: 3",
+        "min.insync.replicas=2 (t.properties:2): an acks=all write needs an ISR of at least 2",
+        "unclean.leader.election.enable=false (t.properties:3): only a member of the ISR can be elected",
         "auto.leader.rebalance.enable=true"
         f" {usual}: leadership returns to the preferred replica while the leader lives",
-        "acks=all (topic.properties:4): a record is acknowledged once the whole ISR has it (taken as the producer's)",
+        "acks=all (t.properties:4): a record is acknowledged once the whole ISR has it (taken as the producer's)",
         f"retries=0 {usual}: a failed request is not sent again",
         f"max.in.flight.requests.per.connection=5 {usual}: up to 5 requests of a producer at a time",
     ]
@@ -174,24 +359,28 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
 
 
 def test_every_role_contributes_its_settings() -> None:
-    cluster = read(
-        file("server.properties", "broker.id=0", "default.replication.factor=3", "unclean.leader.election.enable=TRUE"),
-        file("topic.properties", "cleanup.policy=delete", "min.insync.replicas= 2 "),
-        file("producer.properties", "bootstrap.servers=x", "acks=-1"),
-        file("consumer.properties", "bootstrap.servers=x", "group.id=g"),
-    )
-    assert cluster.replication_factor == Setting(3, "server.properties:2")
-    assert cluster.unclean_election == Setting(True, "server.properties:3")
-    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
-    assert cluster.producer.acks == Setting("all", "producer.properties:2")
-    assert [(each.key, each.value, each.source) for each in cluster.understood] == [
+    written("cleanup.policy=delete", "min.insync.replicas= 2 ", name="topic.properties")
+    files = "server.properties topic.properties producer.properties consumer.properties"
+    for name, *lines in (
+        ("server.properties", "broker.id=0", "default.replication.factor=3", "unclean.leader.election.enable=TRUE"),
+        ("producer.properties", "bootstrap.servers=x", "acks= all\t"),
+        ("consumer.properties", "bootstrap.servers=x", "group.id=g"),
+    ):
+        written(*lines, name=name)
+    server, *clients = map(Path, files.split())
+    (cluster,) = read_clusters(
+        [(None, path) for path in (server, Path("topic.properties"), *clients)], "0.10.2"
+    ).clusters
+    assert (cluster.unclean_election.value, cluster.min_insync_replicas.value) == (True, 2)
+    assert cluster.producer.acks.value == "all"
+    assert [(each.key, each.text, each.source) for each in cluster.understood] == [
         ("Kafka version", "0.10.2", "--kafka-version"),
         ("inter.broker.protocol.version", "0.10.2", "--kafka-version"),
         ("default.replication.factor", "3", "server.properties:2"),
         ("min.insync.replicas", "2", "topic.properties:2"),
         ("unclean.leader.election.enable", "TRUE", "server.properties:3"),
         ("auto.leader.rebalance.enable", "true", "Kafka 0.10.2's default"),
-        ("acks", "-1", "producer.properties:2"),
+        ("acks", "all", "producer.properties:2"),
         ("retries", "0", "Kafka 0.10.2's default"),
         ("max.in.flight.requests.per.connection", "5", "Kafka 0.10.2's default"),
         ("auto.offset.reset", "latest", "Kafka 0.10.2's default"),
@@ -205,73 +394,24 @@ def test_every_role_contributes_its_settings() -> None:
     ]
 
 
-@pytest.mark.parametrize("topic_first", [True, False])
-def test_topic_settings_override_the_brokers_in_either_order(topic_first: bool) -> None:
-    broker = file(
-        "server.properties",
-        "broker.id=0",
-        "default.replication.factor=1",
-        "min.insync.replicas=1",
-        "unclean.leader.election.enable=true",
-    )
-    topic = file(
-        "topic.properties", "replication.factor=3", "min.insync.replicas=2", "unclean.leader.election.enable=false"
-    )
-    cluster = read(topic, broker) if topic_first else read(broker, topic)
-    assert cluster.replication_factor == Setting(3, "topic.properties:1")
-    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
-    assert cluster.unclean_election == Setting(False, "topic.properties:3")
-    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
-        "default.replication.factor": "overridden by the topic's replication.factor in topic.properties:1",
-        "min.insync.replicas": "overridden by the topic's min.insync.replicas in topic.properties:2",
-        "unclean.leader.election.enable": (
-            "overridden by the topic's unclean.leader.election.enable in topic.properties:3"
-        ),
-    }
-
-
-def test_an_overridden_value_must_be_valid_all_the_same() -> None:
-    broker = file("server.properties", "broker.id=0", "min.insync.replicas=none")
-    assert complaint(file("topic.properties", "min.insync.replicas=2"), broker).startswith(
-        "server.properties:2: min.insync.replicas: 'none'"
-    )
-
-
-def test_acks_belongs_to_the_producer_even_in_a_brokers_file() -> None:
-    cluster = read((BROKER, file("server.properties", "broker.id=0", "acks=all")))
-    assert cluster.producer.acks == Setting("all", "server.properties:2")
-    assert meaning(cluster, "acks") == "a record is acknowledged once the whole ISR has it (taken as the producer's)"
-
-
-def test_a_topic_setting_in_a_producers_file_applies_to_the_topic() -> None:
-    cluster = read(
-        file("producer.properties", "acks=1", "linger.ms=5", "min.insync.replicas=2"),
-        file("server.properties", "broker.id=0", "min.insync.replicas=1"),
-    )
-    assert cluster.min_insync_replicas == Setting(2, "producer.properties:3")
-
-
-@pytest.mark.parametrize(("text", "acks"), [("all", "all"), ("-1", "all"), ("1", "1"), ("0", "0"), (" all\t", "all")])
-def test_acks(text: str, acks: str) -> None:
-    assert read(file("producer.properties", f"acks={text}")).producer.acks.value == acks
-
-
 @pytest.mark.parametrize(("text", "count"), [("1", 1), ("+2", 2), ("003", 3), ("2147483647", 2147483647)])
 def test_counts_of_replicas(text: str, count: int) -> None:
-    cluster = read(file("topic.properties", f"min.insync.replicas={text}", f"replication.factor={text}"))
+    cluster = read(f"topic.properties: min.insync.replicas={text} replication.factor={text}")
     assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (count, count)
 
 
 def test_more_required_than_existing_replicas_are_accepted_as_in_kafka() -> None:
-    cluster = read(file("topic.properties", "replication.factor=2", "min.insync.replicas=3"))
-    assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (3, 2)
-    assert not cluster.can_acknowledge_acks_all
+    assert not read("t.properties: replication.factor=2 min.insync.replicas=3", "3.6").can_acknowledge_acks_all
 
+
+# --- What is refused --------------------------------------------------------------------------------------------------
 
 NO_ACKS = "is not a value of acks; write all (or -1), 1 or 0"
 NO_COUNT = "is not a whole number from 1 to 2147483647; write for example 2"
 NO_TRUTH = "is neither true nor false; write true or false"
 NOT_FROM_0 = "is not a whole number from 0 to 2147483647; write for example 0"
+NO_POLICY = "is not a policy for offsets; write earliest, latest or none"
+NO_ROLES = "names no roles of a process; write broker, controller or broker,controller"
 COUNTS = ("min.insync.replicas", "replication.factor", "default.replication.factor")
 NO_COUNTS = ("0", "-1", "two", "", "2.0", "1_0", "0x2", "2147483648", "9" * 60)
 
@@ -291,32 +431,30 @@ NO_COUNTS = ("0", "-1", "two", "", "2.0", "1_0", "0x2", "2147483648", "9" * 60)
         ("retries=-1", NOT_FROM_0),
         ("retries=2147483648", NOT_FROM_0),
         ("delivery.timeout.ms=2m", NOT_FROM_0),
-        (
-            "max.in.flight.requests.per.connection=0",
-            "is not a whole number from 1 to 2147483647; write for example 5",
-        ),
-        (
-            "isolation.level=READ_COMMITTED",
-            "is not an isolation level; write read_committed or read_uncommitted",
-        ),
-        ("auto.offset.reset=Latest", "is not a policy for offsets; write earliest, latest or none"),
-        ("auto.offset.reset=", "is not a policy for offsets; write earliest, latest or none"),
-        ("transaction.timeout.ms=-1", "is not a whole number from 0 to 2147483647; write for example 60000"),
-        ("transaction.max.timeout.ms=0", "is not a whole number from 1 to 2147483647; write for example 900000"),
-        ("transaction.version=3", "is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0"),
+        ("max.in.flight.requests.per.connection=0", NO_COUNT.replace("example 2", "example 5")),
+        ("isolation.level=READ_COMMITTED", "is not an isolation level; write read_committed or read_uncommitted"),
+        ("auto.offset.reset=Latest", NO_POLICY),
+        ("auto.offset.reset=", NO_POLICY),
+        ("transaction.timeout.ms=-1", NOT_FROM_0.replace("example 0", "example 60000")),
+        ("transaction.max.timeout.ms=0", NO_COUNT.replace("example 2", "example 900000")),
+        ("transaction.version=3", "is not 0, 1 or 2; write 2 if transactions end with a new epoch, or 0"),
         ("transaction.partition.verification.enable=yes", NO_TRUTH),
         ("eligible.leader.replicas.version=yes", "is neither 0 nor 1; write 1 if the feature is on, or 0"),
-        (
-            "process.roles=broker,brooker",
-            "names no roles of a process; write broker, controller or broker,controller",
-        ),
-        ("process.roles=broker,broker", "names no roles of a process; write broker, controller or broker,controller"),
+        ("process.roles=broker,brooker", NO_ROLES),
+        ("process.roles=broker,broker", NO_ROLES),
         ("metadata.version=21", "is no metadata.version; write for example 3.7-IV4 or 3.9"),
     ],
 )
 def test_values_that_kafka_refuses(line: str, why: str) -> None:
     key, _, text = line.partition("=")
-    assert complaint(file("some.properties", "# one", line)) == f"some.properties:2: {key}: '{text}' {why}"
+    assert refused_line(line) == f"{key}: '{text}' {why}"
+
+
+def refused_line(line: str) -> str:
+    """Why a file is refused for its second line."""
+    with pytest.raises(PropertiesError) as refusal:
+        read_clusters([(None, written("# one", line))], "0.10.2")
+    return str(refusal.value).removeprefix("some.properties:2: ")
 
 
 @pytest.mark.parametrize(
@@ -326,95 +464,272 @@ def test_values_that_kafka_refuses(line: str, why: str) -> None:
         ("acks=a\\nb\\u001bc", rf"acks: 'a\nb\x1bc' {NO_ACKS}"),
         ("acks=" + "9" * 70, f"acks: '{'9' * 60}...' {NO_ACKS}"),
         ("transactional.id=", "transactional.id: Kafka refuses an empty value; write a name, or leave the key out"),
-        (
-            "message.format.version=0.10",
-            "message.format.version: Kafka refuses '0.10', which is incomplete; write one of 0.10.0, 0.10.1, 0.10.2",
-        ),
+        ("message.format.version=0.10",
+         "message.format.version: Kafka refuses '0.10', which is incomplete; write one of 0.10.0, 0.10.1, 0.10.2"),
     ],
-)
+)  # fmt: skip
 def test_a_refused_value_is_shown_on_one_short_line(line: str, message: str) -> None:
-    assert complaint(file("some.properties", "# one", line)) == f"some.properties:2: {message}"
+    assert refused_line(line) == message
 
 
-# --- One key, two values ----------------------------------------------------------------------------------------------
+REFUSED = """
+# --- An overridden value must be valid as well
+topic.properties: min.insync.replicas=2 / server.properties: broker.id=0 min.insync.replicas=none @ 0.10.2
+    server.properties:2: min.insync.replicas: 'none' is not a whole number from 1 to 2147483647; write for example 2
+# --- Two values of one key
+topic.properties: min.insync.replicas=2 min.insync.replicas=1 @ 0.10.2
+    topic.properties:2: min.insync.replicas=1 contradicts min.insync.replicas=2 in topic.properties:1; one topic cannot
+     have both; keep one of them
+topic.properties: retention.ms=1 retention.ms=2 @ 0.10.2
+    topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; one topic cannot have both;
+     keep one of them
+a.properties: acks=all / b.properties: linger.ms=1 acks=1 @ 0.10.2
+    b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it; give
+     those that do
+b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.threads=8 num.io.threads=16 @ 3.9
+    b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2; one broker
+     cannot have both; keep one of them
+b1: log.flush.interval.messages=1 broker.id=1 / b2: log.flush.interval.messages=9 broker.id=1 @ 3.9
+    b2:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in b1:1; the answer is for brokers
+     that agree in it; give those that do
+b1: broker.id=1 default.replication.factor=3 / b2: broker.id=2 default.replication.factor=2 @ 0.10.2
+    b2:2: default.replication.factor=2 contradicts default.replication.factor=3 in b1:2; the answer is for brokers that
+     agree in it; give those that do
+b1: broker.id=1 broker.id=2 @ 0.10.2
+    b1:2: broker.id=2 contradicts broker.id=1 in b1:1; one broker cannot have both; keep one of them
+p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
+    p.properties:3: ssl.key.password=[hidden] contradicts ssl.key.password=[hidden] in p.properties:2; one producer
+     cannot have both; keep one of them
+# --- Modes and versions that contradict each other
+--broker b: process.roles=broker zookeeper.connect=a:2181 @ 3.9
+    b:2: zookeeper.connect=a:2181 contradicts KRaft (process.roles=broker in b:1): either ZooKeeper or KRaft
+     controllers keep the metadata of a cluster; leave one of them out
+--broker b: zookeeper.connect=a:2181 @ - metadata=3.6
+    b:1: zookeeper.connect=a:2181 contradicts KRaft (--metadata-version): either ZooKeeper or KRaft controllers keep
+     the metadata of a cluster; leave one of them out
+--broker b: zookeeper.connect=a:2181 @ 4.0
+    --kafka-version: Kafka 4.0 contradicts ZooKeeper (zookeeper.connect=a:2181 in b:1): 3.9 is the last release with
+     ZooKeeper; correct --kafka-version, or leave the other out
+--broker b: process.roles=broker @ 2.7
+    --kafka-version: Kafka 2.7 contradicts KRaft (process.roles=broker in b:1): KRaft came with 2.8; correct
+     --kafka-version, or leave the other out
+--broker b: process.roles=broker inter.broker.protocol.version=2.8 @ 3.9
+    b:2: inter.broker.protocol.version: a KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give
+     --metadata-version if you know it
+--broker b: process.roles=broker inter.broker.protocol.version=3.7 @ 3.6
+    b:2: inter.broker.protocol.version: Kafka 3.6 refuses 3.7, which is newer; write 3.6 or older, or correct
+     --kafka-version
+--broker b: process.roles=broker @ 3.5 metadata=3.6-IV0
+    --metadata-version: metadata.version: Kafka 3.5 refuses 3.6-IV0, which is newer; write 3.5 or older, or correct
+     --kafka-version
+--broker b: process.roles=broker metadata.version=3.4 @ 3.5 metadata=3.5
+    b:2: metadata.version=3.4 contradicts --metadata-version 3.5; a cluster has one metadata.version: keep one of them
+--broker b: process.roles=broker @ 4.0 metadata=3.2
+    --metadata-version: metadata.version: Kafka 4.0 refuses 3.2, which is older than 3.3-IV3; raise metadata.version,
+     or correct --kafka-version
+--broker b: process.roles=broker @ - metadata=2.8
+    --metadata-version: there is no metadata.version 2.8; the first one is 3.0-IV1, of Kafka 3.0 with KRaft
+--broker b: process.roles=broker @ - metadata=3.6-IV9
+    --metadata-version: Kafka has no internal version 3.6-IV9; write 3.6
+--broker b: process.roles=broker eligible.leader.replicas.version=1 @ 3.9
+    b:2: eligible.leader.replicas.version=1 needs metadata.version 4.0-IV1 or newer, but it is 3.9 (--kafka-version);
+     correct one of them
+--broker b: process.roles=broker zookeeper.connect=a:2181 zookeeper.metadata.migration.enable=true @ 4.1
+    --kafka-version: Kafka 4.1 contradicts zookeeper.metadata.migration.enable=true in b:3: 3.9 is the last release
+     with ZooKeeper; correct --kafka-version, or leave the other out
+server.properties: broker.id=1 inter.broker.protocol.version=4.0 @ -
+    server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which ends with
+     3.9; write 3.9
+server.properties: inter.broker.protocol.version=0.10 @ 0.10.2
+    server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is incomplete; write one of 0.10.0,
+     0.10.1, 0.10.2
+b: process.roles=broker @ 4.4 metadata=4.4-IV3
+    --metadata-version: Kafka has no internal version 4.4-IV3; write 4.4
+b: process.roles=broker @ 4.2 metadata=4.3-IV0
+    --metadata-version: metadata.version: Kafka 4.2 refuses 4.3-IV0, which is newer; write 4.2 or older, or correct
+     --kafka-version
+b: process.roles=broker eligible.leader.replicas.version=2 @ 4.4
+    b:2: eligible.leader.replicas.version: '2' is neither 0 nor 1; write 1 if the feature is on, or 0
+b: process.roles=broker eligible.leader.replicas.version=1 @ 4.4 metadata=4.0-IV0
+    b:2: eligible.leader.replicas.version=1 needs metadata.version 4.0-IV1 or newer, but it is 4.0-IV0
+     (--metadata-version); correct one of them
+b: process.roles=broker transaction.version=2 @ 3.9
+    b:2: transaction.version=2 needs Kafka 4.0 or newer, but it is 3.9 (--kafka-version); correct one of them
+b: process.roles=broker transaction.version=3 @ 4.4
+    b:2: transaction.version: '3' is not 0, 1 or 2; write 2 if transactions end with a new epoch, or 0
+b: process.roles=broker eligible.leader.replicas.version=1 zookeeper.connect=a:2181 @ -
+    b:3: zookeeper.connect=a:2181 contradicts KRaft (process.roles=broker in b:1): either ZooKeeper or KRaft
+     controllers keep the metadata of a cluster; leave one of them out
+b: broker.id=1 zookeeper.connect=a:2181 eligible.leader.replicas.version=1 @ 3.9
+    b:2: zookeeper.connect=a:2181 contradicts KRaft (eligible.leader.replicas.version=1 in b:3): either ZooKeeper or
+     KRaft controllers keep the metadata of a cluster; leave one of them out
+# --- Numbers of distributions
+@ 4.1.1.1
+    --kafka-version: Kafka 4.1.1.1 does not exist: since 1.0 a release has three numbers; write 4.1.1
+@ 7.6|7.6.1 => --kafka-version: VERSION is no release of Kafka; Confluent Platform 7.6 contains Kafka 3.6: write 3.6
+@ 5.0 => --kafka-version: 5.0 is no release of Kafka; Confluent Platform 5.0 contains Kafka 2.0: write 2.0
+@ 5.5 => --kafka-version: 5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5
+@ 6.2 => --kafka-version: 6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8
+@ 8.1.0 => --kafka-version: 8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1
+@ 10.0
+    --kafka-version: 10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the
+     distribution contains
+# --- Consumers and transactions
+c: auto.offset.reset=smallest @ 2.0
+    c:1: auto.offset.reset=smallest: a consumer of Kafka 2.0 refuses to start with it, because only the old consumers
+     before 2.0 knew that value; write auto.offset.reset=earliest
+c: auto.offset.reset=by_duration:P1D @ 3.9
+    c:1: auto.offset.reset=by_duration:P1D: a consumer of Kafka 3.9 refuses to start with it, because by_duration: came
+     with 4.0; write earliest, latest or none
+x: transactional.id=t transaction.timeout.ms=900001 @ 3.9
+    x:2: transaction.timeout.ms=900001: a coordinator of Kafka 3.9 refuses the producer (INVALID_TRANSACTION_TIMEOUT),
+     because transaction.timeout.ms=900001 is not between 1 and transaction.max.timeout.ms=900000; write
+     transaction.timeout.ms=900000 or less, or raise transaction.max.timeout.ms
+x: transactional.id=t transaction.timeout.ms=0 @ 3.9
+    x:2: transaction.timeout.ms=0: a coordinator of Kafka 3.9 refuses the producer (INVALID_TRANSACTION_TIMEOUT),
+     because transaction.timeout.ms=0 is not between 1 and transaction.max.timeout.ms=900000; write
+     transaction.timeout.ms=900000
+--producer x: transactional.id=t transaction.max.timeout.ms=59999 @ 3.9
+    x:2: transaction.max.timeout.ms=59999: a coordinator of Kafka 3.9 refuses the producer
+     (INVALID_TRANSACTION_TIMEOUT), because transaction.timeout.ms=60000 is not between 1 and
+     transaction.max.timeout.ms=59999; write transaction.timeout.ms=59999 or less, or raise transaction.max.timeout.ms
+"""
 
 
-def test_two_values_in_one_file() -> None:
-    assert complaint(file("topic.properties", "min.insync.replicas=2", "", "min.insync.replicas=1")) == (
-        "topic.properties:3: min.insync.replicas=1 contradicts min.insync.replicas=2 in topic.properties:1; "
-        "one topic cannot have both; keep one of them"
+@each_row(REFUSED)
+def test_what_no_cluster_can_have_is_refused_in_one_line(row: Row) -> None:
+    assert row.complaint() == row.text
+
+
+REFUSED_PRODUCERS = """
+p: transactional.id=t enable.idempotence=FALSE @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: transactional.id=t (p:1) needs enable.idempotence=true; write enable.idempotence=true, or leave transactional.id
+     out
+p: enable.idempotence=true acks=0 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs acks=all; write acks=all, or write enable.idempotence=false
+p: enable.idempotence=true acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs acks=all; write acks=all, or write enable.idempotence=false
+p: enable.idempotence=true retries=0 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs retries above 0; leave retries out, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection of at most 5; write
+     max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=2 @ 0.11|0.11.0.3
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
+     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 0.11|0.11.0.3
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
+     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
+p: transactional.id=t acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0
+    2: transactional.id=t (p:1), which enables idempotence, needs acks=all; write acks=all, or leave transactional.id
+     out
+p: transactional.id=t acks=1 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    2: it disables idempotence, which transactional.id=t (p:1) needs; write acks=all, or leave transactional.id out
+p: transactional.id=t retries=0 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    2: it disables idempotence, which transactional.id=t (p:1) needs; leave retries out, or leave transactional.id out
+p: transactional.id=t max.in.flight.requests.per.connection=6 @ 3.0.1|3.1.1|3.2|3.9
+    2: it disables idempotence, which transactional.id=t (p:1) needs; write max.in.flight.requests.per.connection=5, or
+     leave transactional.id out
+# Since 4.0 too many requests in flight are refused before another setting disables idempotence (KAFKA-17927).
+p: max.in.flight.requests.per.connection=6 acks=1 retries=0 @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: max.in.flight.requests.per.connection=6 @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: max.in.flight.requests.per.connection=6 transactional.id=t @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5
+# A delivery timeout covers one request. The default of linger.ms is 5 since 4.0 (KIP-1030).
+p: delivery.timeout.ms=29999 @ 2.1
+    1: it has to be at least linger.ms + request.timeout.ms, 0 + 30000; write delivery.timeout.ms=30000 or more
+p: delivery.timeout.ms=30004 linger.ms=5 @ 2.1
+    1: it has to be at least linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
+p: delivery.timeout.ms=30000 @ 4.0
+    1: it has to be at least linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
+p: delivery.timeout.ms=30000 linger.ms=1 @ 4.1
+    1: it has to be at least linger.ms + request.timeout.ms, 1 + 30000; write delivery.timeout.ms=30001 or more
+p: delivery.timeout.ms=1005 linger.ms=6 request.timeout.ms=1000 @ 3.9
+    1: it has to be at least linger.ms + request.timeout.ms, 6 + 1000; write delivery.timeout.ms=1006 or more
+"""
+"""For each producer the line for which Kafka refuses it, the reason, and the cure."""
+
+
+@each_row(REFUSED_PRODUCERS)
+def test_producers_that_refuse_to_start(row: Row) -> None:
+    number, _, why = row.text.partition(": ")
+    line = row.files.split()[int(number)]
+    assert replace(row, files=f"--producer {row.files}").complaint() == (
+        f"p:{number}: {line}: a producer of Kafka {row.version} refuses to start with it, because {why}"
     )
 
 
-def test_two_values_in_two_files_of_one_role() -> None:
-    assert complaint(file("a.properties", "acks=all"), file("b.properties", "linger.ms=1", "acks=1")) == (
-        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it;"
-        " give those that do"
-    )
+@pytest.mark.parametrize(
+    "version", ["", "abc", "3", "v3.9", "3.9-rc1", "2.11-0.10.2.1", "0.10.2.", "0.10.2.1.5", "0.10.2-IV", "٣.٩", " 3.9"]
+)
+def test_ill_formed_versions(version: str) -> None:
+    cure = f"{version!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"
+    assert complaint(version=version) == f"--kafka-version: {cure}"
+
+
+NOT_THERE = "Kafka {} does not exist or has no replication; write another release, for example {}"
+NO_INTERNAL = "Kafka has no internal version {}; write {}"
+
+
+@pytest.mark.parametrize(
+    ("version", "cure", "says"),
+    [
+        *((version, cure, NOT_THERE) for version, cure in (
+            ("0.7", "0.8.0"), ("0.7.2", "0.8.0"), ("0.10.3", "0.10.2"), ("0.12", "0.11.0"), ("1.2", "1.1"),
+            ("2.9", "2.8"), ("3.10", "3.9"))),
+        *((version, cure, NO_INTERNAL) for version, cure in (
+            ("0.10.2-IV1", "0.10.2"), ("0.9.0-IV0", "0.9.0"), ("2.1-IV3", "2.1"), ("0.10-IV0", "0.10"))),
+    ],
+)  # fmt: skip
+def test_nonexistent_versions(version: str, cure: str, says: str) -> None:
+    assert complaint(version=version) == f"--kafka-version: {says.format(version, cure)}"
+    of_broker = complaint(f"server.properties: inter.broker.protocol.version={version}", version=None)
+    assert of_broker == f"server.properties:1: inter.broker.protocol.version: {says.format(version, cure)}"
+
+
+# --- Several brokers and clients --------------------------------------------------------------------------------------
 
 
 def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
     """A cluster of unequal machines, or of several producers, is one cluster."""
-    one = file("b1.properties", "broker.id=1", "num.io.threads=8", "min.insync.replicas=2")
-    two = file("b2.properties", "broker.id=2", "num.io.threads=16", "min.insync.replicas=2")
-    first = file("p1.properties", "acks=all", "batch.size=1")
-    second = file("p2.properties", "acks=all", "batch.size=2")
-    cluster = read(one, two, first, second, version="3.9")
-    assert cluster.min_insync_replicas.source == "b1.properties:3 and b2.properties:3"
-    assert [(each.key, each.value) for each in cluster.ignored if each.key in ("num.io.threads", "batch.size")] == [
-        ("num.io.threads", "8"),
-        ("num.io.threads", "16"),
-        ("batch.size", "1"),
-        ("batch.size", "2"),
+    cluster = read(
+        "b1: broker.id=1 num.io.threads=8 min.insync.replicas=2 default.replication.factor=3"
+        " / b2: broker.id=2 num.io.threads=16 min.insync.replicas=2 default.replication.factor=3"
+        " / p1: acks=all batch.size=1 / p2: acks=all batch.size=2",
+        "3.9",
+    )
+    assert cluster.min_insync_replicas.source == "b1:3 and b2:3"
+    assert cluster.replication_factor.source == "b1:4 and b2:4"
+    assert [f"{each.key}={each.value}" for each in cluster.ignored] == [
+        "broker.id=1",
+        "num.io.threads=8",
+        "broker.id=2",
+        "num.io.threads=16",
+        "batch.size=1",
+        "batch.size=2",
     ]
-    twice = file("b2.properties", "broker.id=2", "num.io.threads=8", "num.io.threads=16")
-    assert complaint(one, twice) == (
-        "b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2;"
-        " one broker cannot have both; keep one of them"
-    )
-    flushes = [file(f"{value}.properties", f"log.flush.interval.messages={value}", "broker.id=1") for value in (1, 9)]
-    assert complaint(*flushes) == (
-        "9.properties:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in 1.properties:1;"
-        " the answer is for brokers that agree in it; give those that do"
-    )
 
 
-def test_a_setting_of_some_brokers_alone_is_told() -> None:
+def test_a_setting_of_some_brokers_alone_is_reported() -> None:
     """Of another broker the default may be in effect: with that, min.insync.replicas=2 would promise too much."""
-    one = file("b1.properties", "broker.id=1", "min.insync.replicas=2", "num.io.threads=8", "log.dirs=/a")
-    two = file("b2.properties", "broker.id=2", "num.io.threads=8", "log.dirs=/b")
-    says = "min.insync.replicas=2 (b1.properties:2) is not given for b2.properties; it is taken for every broker"
-    for files in ((one, two), (two, one)):
-        assert read_clusters([(None, path) for path in files], "3.9").remarks == (says,)
-    three = file("b2.properties", "broker.id=2", "num.io.threads=8", "min.insync.replicas=2")
-    assert read_clusters([(None, one), (None, three)], "3.9").remarks == ()
-    overridden = [
-        (None, one),
-        (None, two),
-        (None, file("t.properties", "min.insync.replicas=2", "cleanup.policy=delete")),
-    ]
-    assert read_clusters(overridden, "3.9").remarks == ()
-
-
-def test_the_roles_of_several_processes_are_their_own() -> None:
-    """Each of two files gives its own, so neither lacks that of the other."""
-    both = ("process.roles=broker,controller", "log.dirs=/d")
-    files = [(None, file(name, *both, f"node.id={name[-1]}")) for name in ("b1", "b2")]
-    assert read_clusters(files, "3.9").remarks == ()
-
-
-def test_two_values_of_an_irrelevant_key_are_an_error_too() -> None:
-    assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
-        "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "
-        "one topic cannot have both; keep one of them"
-    )
-
-
-def test_two_passwords_are_not_shown() -> None:
-    assert complaint(file("p.properties", "acks=1", "ssl.key.password=hunter2", "ssl.key.password=hunter3")) == (
-        "p.properties:3: ssl.key.password=[hidden] contradicts ssl.key.password=[hidden] in p.properties:2; "
-        "one producer cannot have both; keep one of them"
-    )
+    one = "b1: broker.id=1 min.insync.replicas=2 num.io.threads=8 log.dirs=/a"
+    two = "b2: broker.id=2 num.io.threads=8 log.dirs=/b"
+    says = "min.insync.replicas=2 (b1:2) is not given for b2; it is taken for every broker"
+    of_topic = "t: min.insync.replicas=2 cleanup.policy=delete"
+    for files, remarks in (
+        (f"{one} / {two}", (says,)),
+        (f"{two} / {one}", (says,)),
+        (f"{one} / {two} min.insync.replicas=2", ()),
+        (f"{one} / {two} / {of_topic}", ()),
+        # Each of two files gives the roles of its own process, so neither lacks those of the other.
+        ("b1: process.roles=broker,controller node.id=1 / b2: process.roles=broker,controller node.id=2", ()),
+    ):
+        assert Row(files, "3.9", None, ()).read().remarks == remarks
 
 
 @pytest.mark.parametrize(
@@ -428,191 +743,168 @@ def test_two_passwords_are_not_shown() -> None:
     ],
 )
 def test_the_same_value_twice_is_accepted(one: str, other: str) -> None:
-    cluster = read(file("a.properties", one), file("b.properties", other))
-    sources = [each.source for each in cluster.understood] + [each.source for each in cluster.ignored]
-    assert "a.properties:1 and b.properties:1" in sources
+    files = [(None, written(line, name=name)) for name, line in (("a.properties", one), ("b.properties", other))]
+    (cluster,) = read_clusters(files, "0.10.2").clusters
+    assert "a.properties:1 and b.properties:1" in [each.source for each in (*cluster.understood, *cluster.ignored)]
 
 
 def test_the_same_file_twice_is_accepted() -> None:
-    topic = file("topic.properties", "min.insync.replicas=2")
-    assert read(topic, topic) == read(topic)
-
-
-def test_one_key_of_two_roles_may_have_two_values() -> None:
-    cluster = read(
-        file("server.properties", "broker.id=0", "compression.type=producer"),
-        file("producer.properties", "acks=1", "compression.type=lz4"),
-    )
-    assert [(each.key, each.value) for each in cluster.ignored] == [
-        ("broker.id", "0"),
-        ("compression.type", "producer"),
-        ("compression.type", "lz4"),
-    ]
-
-
-def test_every_broker_has_its_own_id_but_all_have_one_default_replication_factor() -> None:
-    def broker(broker_id: int, replication_factor: int) -> Path:
-        return file(
-            f"server-{broker_id}.properties",
-            f"broker.id={broker_id}",
-            f"log.dirs=/data/{broker_id}",
-            f"default.replication.factor={replication_factor}",
-        )
-
-    cluster = read(broker(1, 3), broker(2, 3))
-    assert cluster.replication_factor.source == "server-1.properties:3 and server-2.properties:3"
-    assert [(each.key, each.value) for each in cluster.ignored] == [
-        ("broker.id", "1"),
-        ("log.dirs", "/data/1"),
-        ("broker.id", "2"),
-        ("log.dirs", "/data/2"),
-    ]
-    assert complaint(broker(1, 3), broker(2, 2)).startswith(
-        "server-2.properties:3: default.replication.factor=2 contra"
-    )
-    assert complaint(file("server.properties", "broker.id=1", "broker.id=2")).startswith(
-        "server.properties:2: broker.id=2 contradicts broker.id=1"
-    )
+    once, twice = read("t: min.insync.replicas=2"), read("t: min.insync.replicas=2 / t: min.insync.replicas=2")
+    assert (once, understood(once)) == (twice, understood(twice))
 
 
 # --- Versions, generations and defaults -------------------------------------------------------------------------------
 
-OLD_FORMAT = "records have no leader epochs: followers truncate to the high watermark"
+GENERATIONS = """
+@ 0.8.2 => 0.8
+@ 0.9|0.9.0.1|0.10.0|0.10.1|0.10.2|0.10.2.1|0.10.0-IV1|0.10.1-IV2|0.10 => 0.10
+@ 0.11|0.11.0|0.11.0.3|1.0|1.0.2|1.1|1.1.1 => 0.11
+@ 2.0|2.0.0|2.0-IV1 => 2.0
+@ 2.0.1
+    2.0 EPOCH_AT_BECOME_LEADER=on EPOCH_CACHE_ASSIGN=REPLACE_CONFLICTING EPOCH_BELOW_FIRST_ENTRY=FIRST_START_OFFSET
+     EXPAND_EPOCH_START=on FOLLOWER_SKIP=SAME_LEADER_NEXT_EPOCH OUT_OF_RANGE_HALTS=off
+@ 2.1|2.1.0|2.1.1|2.1-IV2|2.2|2.3.1 => 2.1
+@ 2.4|2.6.3 => 2.4
+@ 2.7 => 2.8 HW_FROM_DIVERGING_RESP=off
+@ 2.8 => 2.8 DIVERGING_RESP_UPDATES_STATE=on
+@ 3.0|3.2 => 2.8
+# Without a sign of the mode, a release has the mode of the first production release on.
+@ 3.3 => 3.3
+@ 3.9 => 3.7
+@ 4.1 => 4.1
+@ 4.4 => 4.3
+b: broker.id=1 zookeeper.connect=a:2181 @ 2.8.0 => 2.8 DIVERGING_RESP_UPDATES_STATE=on
+b: broker.id=1 zookeeper.connect=a:2181 @ 2.8.1|3.4 => 2.8
+b: broker.id=1 zookeeper.connect=a:2181 @ 3.5|3.6.2 => 2.8 HW_FROM_DIVERGING_RESP=off
+b: broker.id=1 zookeeper.connect=a:2181 @ 3.7|3.9|- => 2.8 HW_FROM_DIVERGING_RESP=off HW_MINISR_GATE=on
+# KAFKA-18991 is in 3.9.1, 4.0.1 and 4.1.
+b: broker.id=1 zookeeper.connect=a:2181 @ 3.9.1
+    2.8 HW_FROM_DIVERGING_RESP=off HW_MINISR_GATE=on RESPONSE_EPOCH_MATCHED=on
+# Empty roles are those of no KRaft cluster.
+b: broker.id=1 process.roles= zookeeper.connect=a:2181 @ 3.9 => 2.8 HW_FROM_DIVERGING_RESP=off HW_MINISR_GATE=on
+b: broker.id=1 process.roles=broker @ 2.8|3.2.3
+    3.3: KRaft was a preview in Kafka VERSION; 3.3 is the oldest KRaft that is modelled
+b: broker.id=1 process.roles=broker @ 3.3|3.4.1 => 3.3
+b: broker.id=1 process.roles=broker @ 3.5 => 3.5
+b: broker.id=1 process.roles=broker @ 3.6 => 3.5 EPOCH_BUMP_ON_SHRINK=off
+b: broker.id=1 process.roles=broker @ 3.7 => 3.7
+b: broker.id=1 process.roles=broker @ 3.9.1 => 3.7 RESPONSE_EPOCH_MATCHED=on
+b: broker.id=1 process.roles=broker @ 4.0 => 4.0 RESPONSE_EPOCH_MATCHED=off
+b: broker.id=1 process.roles=broker @ 4.0.1 => 4.0
+b: broker.id=1 process.roles=broker @ 4.1|4.1.1|4.2 => 4.1
+b: broker.id=1 process.roles=broker @ 4.3|4.4.1|4.5 => 4.3
+b: broker.id=1 process.roles=broker @ 4.6
+    4.3: the replication protocol of Kafka 4.6 is not modelled yet; 4.5 is the newest that is
+# Processes of a cluster have roles of their own.
+b: process.roles=broker / c: process.roles=controller @ 3.9 => 3.7
+# --- The metadata version decides what the controller does
+@ - metadata=3.3 => 3.3
+@ - metadata=3.6-IV0 => 3.5 EPOCH_BUMP_ON_SHRINK=off
+@ 3.6 metadata=3.5-IV2 => 3.5
+@ 3.6 metadata=3.5-IV1 => 3.5
+@ 3.6 metadata=3.5-IV0 => 3.5 BROKER_STATE_CHECK=FENCED
+@ 3.9 metadata=3.6 => 3.7
+@ 3.9 metadata=3.5 => 3.7 EPOCH_BUMP_ON_SHRINK=on
+@ 3.9 metadata=3.4 => 3.7 BROKER_STATE_CHECK=FENCED EPOCH_BUMP_ON_SHRINK=on
+@ 4.1 metadata=4.0-IV3 => 4.1 ELR=off
+@ 4.1 metadata=4.1-IV0 => 4.1
+@ 4.1 metadata=3.3 => 4.1 BROKER_STATE_CHECK=FENCED EPOCH_BUMP_ON_SHRINK=on ELR=off
+# --- A feature decides on eligible leader replicas
+b: node.id=1 eligible.leader.replicas.version=1 @ 4.0.1 => 4.0 ELR=on
+b: node.id=1 eligible.leader.replicas.version=0 @ 4.0.1 => 4.0
+b: node.id=1 eligible.leader.replicas.version=1 @ 4.1|4.3 => VERSION
+b: node.id=1 eligible.leader.replicas.version=0 @ 4.1|4.3 => VERSION ELR=off
+# --- Migrations: before 3.4 no broker migrates
+b: zookeeper.connect=a:2181 controller.quorum.voters=1@a:9093 zookeeper.metadata.migration.enable=true @ 3.9|-
+    2.8 HW_FROM_DIVERGING_RESP=off HW_MINISR_GATE=on: zookeeper.metadata.migration.enable=true (b:3): a migration to
+     KRaft is not modelled
+b: zookeeper.connect=a:2181 process.roles=broker zookeeper.metadata.migration.enable=true @ 3.9|-
+    3.7: zookeeper.metadata.migration.enable=true (b:3): a migration to KRaft is not modelled
+b: zookeeper.connect=a:2181 process.roles=broker zookeeper.metadata.migration.enable=true @ 3.3 => 3.3
+# --- An older inter-broker protocol keeps the ISR in ZooKeeper
+b: broker.id=1 inter.broker.protocol.version=2.6 @ 2.7|3.6 => 2.4 EPOCH_ENTRY_AT_END_DROPPED=on
+b: broker.id=1 inter.broker.protocol.version=2.7-IV1 @ 2.7 => 2.4 EPOCH_ENTRY_AT_END_DROPPED=on
+b: broker.id=1 inter.broker.protocol.version=2.7-IV2 @ 2.7 => 2.8 HW_FROM_DIVERGING_RESP=off
+b: broker.id=1 inter.broker.protocol.version=2.7 @ 2.8.1 => 2.8
+b: broker.id=1 inter.broker.protocol.version=2.0 @ 3.9
+    2.4 EPOCH_ENTRY_AT_END_DROPPED=on HW_MINISR_GATE=on TRUNC=KIP279
+b: broker.id=1 inter.broker.protocol.version=2.7-IV1 @ 2.8.1
+    2.4 EPOCH_ENTRY_AT_END_DROPPED=on: inter.broker.protocol.version 2.7-IV1, truncation on fetch without
+     AlterPartition, is not modelled
+b: broker.id=1 inter.broker.protocol.version=2.0 @ 2.6 => 2.4 TRUNC=KIP279
+# --- It decides how followers truncate, and the binaries all else
+b: inter.broker.protocol.version=0.10.2 @ 2.1 => 2.1 TRUNC=HW
+b: inter.broker.protocol.version=0.11.0-IV1 @ 2.1 => 2.1 TRUNC=HW
+b: inter.broker.protocol.version=0.11.0 @ 2.1 => 2.1 TRUNC=KIP101
+b: inter.broker.protocol.version=1.1 @ 2.1 => 2.1 TRUNC=KIP101
+b: inter.broker.protocol.version=2.0-IV0 @ 2.1 => 2.1 TRUNC=KIP279
+b: inter.broker.protocol.version=2.1-IV1 @ 2.1 => 2.1 TRUNC=KIP279
+b: inter.broker.protocol.version=2.1-IV2 @ 2.1 => 2.1
+b: inter.broker.protocol.version=2.1 @ 2.1.1 => 2.1
+b: inter.broker.protocol.version=1.0 @ 2.0 => 2.0 TRUNC=KIP101
+b: inter.broker.protocol.version=2.0 @ 2.0 => 2.0
+b: inter.broker.protocol.version=0.11.0-IV0 @ 1.1 => 0.11 TRUNC=HW
+b: inter.broker.protocol.version=0.11.0-IV2 @ 1.1 => 0.11
+b: inter.broker.protocol.version=0.9.0 @ 0.10.2 => 0.10
+# Without a version, it stands in for it.
+b: broker.id=0 inter.broker.protocol.version=0.10.2.1 @ - => 0.10
+b: broker.id=0 inter.broker.protocol.version=1.1 @ - => 0.11
+b: broker.id=0 inter.broker.protocol.version=2.1-IV2 @ - => 2.1
+b: broker.id=0 inter.broker.protocol.version=2.5 @ - => 2.4
+b: broker.id=0 inter.broker.protocol.version=3.4 @ - => 2.8
+# --- Records without leader epochs are truncated to the high watermark
+--topic t: message.format.version=0.10.2 @ 2.1.1 => 2.1 TRUNC=HW
+--topic t: log.message.format.version=0.9.0 @ 2.0.0 => 2.0 TRUNC=HW
+--topic t: message.format.version=0.10.0-IV1 @ 1.1.1 => 0.11 TRUNC=HW
+--topic t: message.format.version=0.10.2 @ 1.0.2|0.11.0.3 => 0.11 TRUNC=HW
+--topic t: message.format.version=0.11.0 @ 2.1 => 2.1
+--topic t: message.format.version=0.9.0 @ 0.10.2 => 0.10
+# With the inter-broker protocol of 0.10 the format changes nothing.
+--topic t: message.format.version=0.10.2 inter.broker.protocol.version=0.10.2 @ 2.1 => 2.1 TRUNC=HW
+t: message.format.version=2.1 / b: broker.id=0 inter.broker.protocol.version=1.1 @ 2.1.1 => 2.1 TRUNC=KIP101
+t: message.format.version=0.10.2 @ 3.0 => 2.8
+t: message.format.version=0.10.2 @ 2.6 => 2.4 TRUNC=HW
+t: message.format.version=0.10.2 @ 2.8.1
+    2.8: message.format.version=0.10.2: truncation on fetch without leader epochs is not modelled
+t: message.format.version=0.10.2 @ 0.11.0.2|0.11|1.0.1|1.1.0|1.1
+    0.11 TRUNC=HW: with message.format.version=0.10.2 a leader of Kafka VERSION answers with its log end offset
+     (KAFKA-6857), which is not modelled
+t: message.format.version=0.10.2 @ 2.1.0|2.1
+    2.1 TRUNC=HW: with message.format.version=0.10.2 a leader of Kafka VERSION still records its leader epoch
+     (KAFKA-7897), which is not modelled
+t: message.format.version=0.10.2 @ 2.0.1
+    2.0 EPOCH_AT_BECOME_LEADER=on EPOCH_CACHE_ASSIGN=REPLACE_CONFLICTING EPOCH_BELOW_FIRST_ENTRY=FIRST_START_OFFSET
+     EXPAND_EPOCH_START=on FOLLOWER_SKIP=SAME_LEADER_NEXT_EPOCH OUT_OF_RANGE_HALTS=off TRUNC=HW: with
+     message.format.version=0.10.2 a leader of Kafka 2.0.1 still records its leader epoch (KAFKA-7897), which is not
+     modelled
+"""
+"""For each cluster its generation, the switches in which it differs from it, and why it is not modelled."""
 
 
-def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; 4.5 is the newest that is"
+@each_row(GENERATIONS)
+def test_the_generation_of_a_cluster_with_its_switches(row: Row) -> None:
+    cluster = row.cluster()
+    switches, _, why = row.text.partition(": ")
+    protocol, *values = switches.split()
+    assert cluster.generation == Generation(protocol, dict(pair.split("=") for pair in values), why or None)
+    agreed = cluster.understood[1]
+    says = "not modelled; the nearest generation" if why else "the replication protocol"
+    assert agreed.key in ("metadata.version", "inter.broker.protocol.version")
+    if "message.format" not in why:  # whose line says it
+        assert agreed.meaning.startswith(f"{says} is {protocol}")
 
 
-def preview(version: str) -> str:
-    return f"KRaft was a preview in Kafka {version}; 3.3 is the oldest KRaft that is modelled"
+OF_METADATA = [row for row in rows(GENERATIONS) if row.metadata_version]
 
 
-NO_DIVERGING_HW = {"HW_FROM_DIVERGING_RESP": "off"}
-GATE = {"HW_MINISR_GATE": "on"}
-
-
-@pytest.mark.parametrize(
-    ("version", "protocol"),
-    [
-        *(
-            (version, "0.10")
-            for version in ("0.10.0", "0.10.1", "0.10.2", "0.10.2.1", "0.10.0-IV1", "0.10.1-IV2", "0.10")
-        ),
-        *((version, "0.11") for version in ("0.11", "0.11.0", "0.11.0.3", "1.0", "1.0.2", "1.1", "1.1.1")),
-        *((version, "2.0") for version in ("2.0", "2.0.0", "2.0-IV1")),
-        *((version, "2.1") for version in ("2.1", "2.1.0", "2.1.1", "2.1-IV2")),
-    ],
-)
-def test_0_10_to_2_1_are_modelled(version: str, protocol: str) -> None:
-    cluster = read(version=version)
-    source = f"Kafka {version}'s default"
-    assert cluster.kafka_version == Setting(version, "--kafka-version")
-    assert cluster.generation == Generation(protocol, {}, None)
-    assert cluster.producer.acks == Setting("1", source)
-    assert cluster.min_insync_replicas == Setting(1, source)
-    assert cluster.replication_factor == Setting(1, source)
-    assert cluster.unclean_election == Setting(protocol == "0.10", source)
-    assert cluster.producer.retries == Setting(2147483647 if protocol == "2.1" else 0, source)
-    assert cluster.producer.in_flight == Setting(5, source)
-    assert cluster.producer.is_idempotent == Setting(False, source)
-    assert cluster.consumer.isolation_level == Setting("read_uncommitted", source)
-    keys = [each.key for each in cluster.understood]
-    assert ("enable.idempotence" in keys, "isolation.level" in keys) == (
-        (False, False) if protocol == "0.10" else (True, True)
-    )
-
-
-def test_2_0_1_has_most_of_2_1() -> None:
-    cluster = read(version="2.0.1")
-    assert cluster.generation == Generation(
-        "2.0",
-        {
-            "EPOCH_AT_BECOME_LEADER": "on",
-            "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
-            "EPOCH_BELOW_FIRST_ENTRY": "FIRST_START_OFFSET",
-            "EXPAND_EPOCH_START": "on",
-            "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
-            "OUT_OF_RANGE_HALTS": "off",
-        },
-        None,
-    )
-
-
-@pytest.mark.parametrize("version", ["2.0", "2.8", "3.0", "3.1", "3.9", "4.0"])
-def test_a_release_without_a_patch_number_is_its_first_patch(version: str) -> None:
-    assert meaning(read(version=version), "Kafka version") == f"decides the defaults; taken as {version}.0"
-
-
-@pytest.mark.parametrize("version", ["4.1", "2.0.1", "2.1"])
-def test_where_the_patch_decides_nothing_none_is_named(version: str) -> None:
-    assert meaning(read(version=version), "Kafka version") == "decides the defaults"
-
-
-ZOOKEEPER = "zookeeper.connect=a:2181"
-KRAFT = "process.roles=broker"
-MATCHED = {"RESPONSE_EPOCH_MATCHED": "on"}
-"""KAFKA-18991, in 3.9.1, 4.0.1 and 4.1."""
-WITHOUT_ELR = {"ELR": "off"}
-MIGRATES = "zookeeper.metadata.migration.enable=true"
-
-
-@pytest.mark.parametrize(
-    ("version", "mode", "generation"),
-    [
-        ("0.8.2", None, Generation("0.8", {}, None)),
-        ("0.9", None, Generation("0.10", {}, None)),
-        ("0.9.0.1", None, Generation("0.10", {}, None)),
-        ("2.2", None, Generation("2.1", {}, None)),
-        ("2.3.1", None, Generation("2.1", {}, None)),
-        ("2.4", None, Generation("2.4", {}, None)),
-        ("2.6.3", None, Generation("2.4", {}, None)),
-        ("2.7", None, Generation("2.8", NO_DIVERGING_HW, None)),
-        ("2.8", None, Generation("2.8", {"DIVERGING_RESP_UPDATES_STATE": "on"}, None)),
-        ("2.8.0", ZOOKEEPER, Generation("2.8", {"DIVERGING_RESP_UPDATES_STATE": "on"}, None)),
-        ("2.8.1", ZOOKEEPER, Generation("2.8", {}, None)),
-        ("3.0", None, Generation("2.8", {}, None)),
-        ("3.2", None, Generation("2.8", {}, None)),
-        ("3.4", ZOOKEEPER, Generation("2.8", {}, None)),
-        ("3.5", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW, None)),
-        ("3.6.2", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW, None)),
-        ("3.7", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
-        ("3.9", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
-        ("3.9.1", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE | MATCHED, None)),
-        ("2.8", KRAFT, Generation("3.3", {}, preview("2.8"))),
-        ("3.2.3", KRAFT, Generation("3.3", {}, preview("3.2.3"))),
-        ("3.3", KRAFT, Generation("3.3", {}, None)),
-        ("3.4.1", KRAFT, Generation("3.3", {}, None)),
-        ("3.5", KRAFT, Generation("3.5", {}, None)),
-        ("3.6", KRAFT, Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
-        ("3.7", KRAFT, Generation("3.7", {}, None)),
-        ("3.9.1", KRAFT, Generation("3.7", MATCHED, None)),
-        ("4.0", KRAFT, Generation("4.0", {"RESPONSE_EPOCH_MATCHED": "off"}, None)),
-        ("4.0.1", KRAFT, Generation("4.0", {}, None)),
-        ("4.1", KRAFT, Generation("4.1", {}, None)),
-        ("4.1.1", KRAFT, Generation("4.1", {}, None)),
-        ("4.2", KRAFT, Generation("4.1", {}, None)),
-        ("4.3", KRAFT, Generation("4.3", {}, None)),
-        ("4.4.1", KRAFT, Generation("4.3", {}, None)),
-        ("4.5", KRAFT, Generation("4.3", {}, None)),
-        ("4.6", KRAFT, Generation("4.3", {}, not_modelled("4.6"))),
-        # Without a sign of the mode, it is that of the first production release on.
-        ("3.3", None, Generation("3.3", {}, None)),
-        ("3.9", None, Generation("3.7", {}, None)),
-        ("4.1", None, Generation("4.1", {}, None)),
-        ("4.4", None, Generation("4.3", {}, None)),
-    ],
-)
-def test_each_release_has_a_generation_with_its_switches(
-    version: str, mode: str | None, generation: Generation
-) -> None:
-    files = [] if mode is None else [file("server.properties", "broker.id=1", mode)]
-    cluster = read(*files, version=version)
-    assert cluster.generation == generation
-    has_kraft = mode is KRAFT or (mode is None and version >= "3.3")
-    says = meaning(cluster, "metadata.version" if has_kraft else "inter.broker.protocol.version")
-    told = "not modelled; the nearest generation" if generation.why_undecided else "the replication protocol"
-    assert says.startswith(f"{told} is {generation.protocol}")
+@pytest.mark.parametrize("row", OF_METADATA, ids=str)
+def test_a_metadata_version_counts_in_a_file_as_on_the_command_line(row: Row) -> None:
+    given = row.cluster()
+    assert (given.understood[1].key, given.understood[1].text) == ("metadata.version", row.metadata_version)
+    assert given.is_version_given
+    in_file = read(f"server.properties: node.id=1 metadata.version={row.metadata_version}", row.version)
+    assert in_file.generation == given.generation
+    assert in_file.ignored[1:] == ()
 
 
 @pytest.mark.parametrize("release", STAND_INS)
@@ -620,410 +912,101 @@ def test_the_model_names_the_same_generation_for_a_release(release: str) -> None
     """`check kafka --protocol 3.0` says which generation stands for 3.0."""
     major = int(release.partition(".")[0])
     zookeeper, kraft = (
-        read(file("server.properties", "broker.id=1", mode), version=release).generation.protocol if is_possible else ""
-        for mode, is_possible in ((ZOOKEEPER, major < 4), (KRAFT, major > 2))
+        read(f"server.properties: broker.id=1 {mode}", release).generation.protocol if is_possible else ""
+        for mode, is_possible in (("zookeeper.connect=a:2181", major < 4), ("process.roles=broker", major > 2))
     )
     says = f"{zookeeper} stands for it with ZooKeeper, {kraft} with KRaft" if zookeeper and kraft else ""
     assert STAND_INS[release].startswith(says or f"{zookeeper or kraft} stands for it")
 
 
-@pytest.mark.parametrize(
-    ("versions", "acks", "unclean_election", "retries", "is_idempotent"),
-    [
-        ("0.8.2 0.9 0.9.0.1", "1", True, 0, False),
-        ("2.2 2.8.2", "1", False, 2147483647, False),
-        ("3.0 3.0-IV0 3.1.0", "all", False, 2147483647, False),
-        ("3.0.1 3.1.1 3.2 3.9 3.9.1 4.1 4.3", "all", False, 2147483647, True),
-    ],
-)
-def test_each_version_has_its_own_defaults(
-    versions: str, acks: str, unclean_election: bool, retries: int, is_idempotent: bool
-) -> None:
-    for version in versions.split():
-        cluster, usual = read(version=version), f"Kafka {version}'s default"
-        assert cluster.producer.acks == Setting(acks, usual)
-        assert cluster.producer.retries == Setting(retries, usual)
-        assert cluster.producer.is_idempotent.value is is_idempotent, version
-        assert cluster.unclean_election == Setting(unclean_election, usual)
-        assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (1, 1), version
+DEFAULTS = """
+@ 0.8.2|0.9|0.9.0.1|0.10.0|0.10.1|0.10.2|0.10.2.1|0.10.0-IV1|0.10.1-IV2|0.10
+    acks=1 unclean=true retries=0 idempotence=false
+@ 0.11|0.11.0|0.11.0.3|1.0|1.0.2|1.1|1.1.1|2.0|2.0.0|2.0-IV1 => acks=1 unclean=false retries=0 idempotence=false
+@ 2.1|2.1.0|2.1.1|2.1-IV2|2.2|2.8.2 => acks=1 unclean=false retries=2147483647 idempotence=false
+@ 3.0|3.0-IV0|3.1.0 => acks=all unclean=false retries=2147483647 idempotence=false, true, has no effect (KAFKA-13598)
+@ 3.0.1|3.1.1|3.2|3.9|3.9.1|4.1|4.3 => acks=all unclean=false retries=2147483647 idempotence=true
+"""
 
 
-def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
-    for version in ("3.0", "3.1.0"):
-        source = f"Kafka {version}'s default, true, has no effect (KAFKA-13598)"
-        assert read(version=version).producer.is_idempotent == Setting(False, source)
-
-
-def test_no_version_given() -> None:
-    cluster = read(file("topic.properties", "min.insync.replicas=2", "replication.factor=3"), version=None)
-    assert cluster.kafka_version is None
-    assert cluster.generation == Generation("4.3", {}, None)
-    assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
-    assert cluster.producer.acks == Setting("all", "Kafka 4.4's default")
-    source = "not given: the newest release"
-    elr = "the default of a cluster created with 4.1 or newer; give eligible.leader.replicas.version=0 if it is off"
-    assert understood(cluster)[:2] == [
-        f"Kafka version=4.4 ({source}): decides the defaults",
-        f"metadata.version=4.4 ({source}): the replication protocol is 4.3",
-    ]
-    assert cluster.generation.taken == (
-        f"Generation 4.3 is taken: Kafka 4.4 ({source}) with KRaft (the only mode since 4.0), "
-        f"with eligible leader replicas ({elr})"
+@each_row(DEFAULTS)
+def test_each_version_has_its_own_defaults(row: Row) -> None:
+    cluster, usual = row.cluster(), f"Kafka {row.version}'s default"
+    producer = cluster.producer
+    defaults = (cluster.unclean_election, producer.acks, producer.retries, producer.in_flight)
+    assert {setting.source for setting in (*defaults, cluster.replication_factor)} == {usual}
+    note = producer.is_idempotent.source.removeprefix(usual)
+    assert row.text == (
+        f"acks={producer.acks.value} unclean={str(cluster.unclean_election.value).lower()}"
+        f" retries={producer.retries.value} idempotence={str(producer.is_idempotent.value).lower()}{note}"
     )
+    assert (cluster.min_insync_replicas.value, cluster.replication_factor.value, producer.in_flight.value) == (1, 1, 5)
+    assert cluster.consumer.isolation_level == Setting("read_uncommitted", usual)
+    assert (str(cluster.release), cluster.kafka_version.source) == (row.version, "--kafka-version")
+    keys = {setting.key for setting in cluster.understood}
+    has_clients_of_0_11 = not row.version.startswith(("0.8", "0.9", "0.10")) if row.version else False
+    assert ({"enable.idempotence", "isolation.level"} <= keys) is has_clients_of_0_11
 
 
-def test_without_a_version_a_cluster_with_zookeeper_is_of_the_last_release_with_it() -> None:
-    cluster = read(file("server.properties", "broker.id=1", ZOOKEEPER), version=None)
-    assert cluster.kafka_version is None
-    assert cluster.generation == Generation("2.8", NO_DIVERGING_HW | GATE, None)
-    assert cluster.generation.taken == (
-        "Generation 2.8 is taken with HW_FROM_DIVERGING_RESP=off, HW_MINISR_GATE=on: Kafka 3.9 (not given: the last "
-        f"release with ZooKeeper) with ZooKeeper ({ZOOKEEPER} in server.properties:2)"
-    )
+TAKEN = """
+b: min.insync.replicas=2 replication.factor=3 @ -
+    Generation 4.3 is taken: Kafka 4.4 (not given: the newest release) with KRaft (the only mode since 4.0), with
+     eligible leader replicas (the default of a cluster created with 4.1 or newer; give
+     eligible.leader.replicas.version=0 if it is off)
+b: broker.id=1 zookeeper.connect=a:2181 @ -
+    Generation 2.8 is taken with HW_FROM_DIVERGING_RESP=off, HW_MINISR_GATE=on: Kafka 3.9 (not given: the last release
+     with ZooKeeper) with ZooKeeper (zookeeper.connect=a:2181 in b:2)
+b: process.roles=broker inter.broker.protocol.version=3.3 @ -
+    Generation 3.7 is taken: Kafka 3.9 (not given: the last release that knows inter.broker.protocol.version (b:2))
+     with KRaft (process.roles=broker in b:1)
+@ 2.1 => Generation 2.1 is taken: Kafka 2.1 (--kafka-version) with ZooKeeper (the only mode before 2.8)
+@ 3.2 => Generation 2.8 is taken: Kafka 3.2 (--kafka-version) with ZooKeeper (assumed: KRaft was a preview before 3.3)
+@ 3.4
+    Generation 3.3 is taken: Kafka 3.4 (--kafka-version) with KRaft (assumed: give zookeeper.connect in a broker's file
+     if it uses ZooKeeper)
+--broker b: inter.broker.protocol.version=3.4 @ 3.4
+    Generation 2.8 is taken: Kafka 3.4 (--kafka-version) with ZooKeeper (inter.broker.protocol.version in b:1 is not
+     for KRaft)
+--broker b: process.roles=broker @ 3.6
+    Generation 3.5 is taken with EPOCH_BUMP_ON_SHRINK=off: Kafka 3.6 (--kafka-version) with KRaft (process.roles=broker
+     in b:1)
+--broker b: process.roles=broker @ 3.1.2
+    Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.1.2 (--kafka-version) with KRaft (process.roles=broker
+     in b:1)
+@ 4.0
+    Generation 4.0 is taken with RESPONSE_EPOCH_MATCHED=off: Kafka 4.0 (--kafka-version) with KRaft (the only mode
+     since 4.0), without eligible leader replicas (off by default before 4.1-IV0)
+--broker b: eligible.leader.replicas.version=0 @ 4.6
+    Generation 4.3, the newest one modelled, is taken with ELR=off: Kafka 4.6 (--kafka-version) with KRaft
+     (eligible.leader.replicas.version=0 in b:1), without eligible leader replicas (eligible.leader.replicas.version=0
+     in b:1)
+"""
 
 
-@pytest.mark.parametrize(
-    ("version", "mode", "taken"),
-    [
-        ("2.1", None, "Generation 2.1 is taken: Kafka 2.1 (--kafka-version) with ZooKeeper (the only mode before"
-         " 2.8)"),
-        ("3.2", None, "Generation 2.8 is taken: Kafka 3.2 (--kafka-version) with ZooKeeper (assumed: KRaft was a"
-         " preview before 3.3)"),
-        ("3.4", None, "Generation 3.3 is taken: Kafka 3.4 (--kafka-version) with KRaft (assumed: give"
-         " zookeeper.connect in a broker's file if it uses ZooKeeper)"),
-        ("3.4", "inter.broker.protocol.version=3.4", "Generation 2.8 is taken: Kafka 3.4 (--kafka-version) with"
-         " ZooKeeper (inter.broker.protocol.version in server.properties:1 is not for KRaft)"),
-        ("3.6", KRAFT, "Generation 3.5 is taken with EPOCH_BUMP_ON_SHRINK=off: Kafka 3.6 (--kafka-version) with"
-         " KRaft"
-         " (process.roles=broker in server.properties:1)"),
-        ("3.1.2", KRAFT, "Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.1.2 (--kafka-version) with"
-         " KRaft (process.roles=broker in server.properties:1)"),
-        ("4.0", None, "Generation 4.0 is taken with RESPONSE_EPOCH_MATCHED=off: Kafka 4.0 (--kafka-version) with"
-         " KRaft (the only mode since 4.0),"
-         " without eligible leader replicas (off by default before 4.1-IV0)"),
-        ("4.6", "eligible.leader.replicas.version=0", "Generation 4.3, the newest one modelled, is taken with"
-         " ELR=off: Kafka 4.6"
-         " (--kafka-version) with KRaft (eligible.leader.replicas.version=0 in server.properties:1), without eligible"
-         " leader replicas (eligible.leader.replicas.version=0 in server.properties:1)"),
-    ],
-)  # fmt: skip
-def test_the_first_line_says_which_generation_is_taken_and_why(version: str, mode: str | None, taken: str) -> None:
-    files = [(BROKER, file("server.properties", mode))] if mode else []
-    assert read(*files, version=version).generation.taken == taken
-
-
-# --- KRaft, and its metadata version ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("version", "metadata_version", "generation"),
-    [
-        (None, "3.3", Generation("3.3", {}, None)),
-        (None, "3.6-IV0", Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
-        ("3.6", "3.5-IV2", Generation("3.5", {}, None)),
-        ("3.6", "3.5-IV1", Generation("3.5", {}, None)),
-        ("3.6", "3.5-IV0", Generation("3.5", {"BROKER_STATE_CHECK": "FENCED"}, None)),
-        ("3.9", "3.6", Generation("3.7", {}, None)),
-        ("3.9", "3.5", Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)),
-        ("3.9", "3.4", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
-        ("4.1", "4.0-IV3", Generation("4.1", WITHOUT_ELR, None)),
-        ("4.1", "4.1-IV0", Generation("4.1", {}, None)),
-        (
-            "4.1",
-            "3.3",
-            Generation("4.1", WITHOUT_ELR | {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None),
-        ),
-    ],
-)
-def test_the_metadata_version_decides_what_the_controller_does(
-    version: str | None, metadata_version: str, generation: Generation
-) -> None:
-    given = read(version=version, metadata_version=metadata_version)
-    assert given.generation == generation
-    assert (given.understood[1].key, given.understood[1].value) == ("metadata.version", metadata_version)
-    assert given.kafka_version is not None
-    in_file = read(file("server.properties", "node.id=1", f"metadata.version={metadata_version}"), version=version)
-    assert in_file.generation == generation
-    assert in_file.ignored[1:] == ()
+@each_row(TAKEN)
+def test_the_first_line_says_which_generation_is_taken_and_why(row: Row) -> None:
+    cluster = row.cluster()
+    assert cluster.generation.taken == row.text
+    assert cluster.is_version_given is (row.version is not None)
 
 
 @pytest.mark.parametrize(
-    ("version", "level", "differs"),
+    "line",
     [
-        ("4.0.1", 1, {"ELR": "on"}),
-        ("4.0.1", 0, {}),
-        *((version, level, {} if level else WITHOUT_ELR) for version in ("4.1", "4.3") for level in (0, 1)),
-    ],
-)
-def test_a_feature_decides_on_eligible_leader_replicas(version: str, level: int, differs: dict[str, str]) -> None:
-    cluster = read(file("server.properties", "node.id=1", f"eligible.leader.replicas.version={level}"), version=version)
-    assert cluster.generation == Generation(version[:3], differs, None)
-
-
-def test_kraft_keys_are_understood() -> None:
-    lines = (
         "process.roles=broker,controller",
-        "node.id=1",
         "controller.quorum.voters=1@a:9093",
-        "controller.listener.names=CONTROLLER",
-        "broker.session.timeout.ms=9000",
-        "broker.heartbeat.interval.ms=2000",
-        "controller.quorum.election.timeout.ms=1000",
-        "inter.broker.protocol.version=3.3",
-    )
-    cluster = read(file("server.properties", *lines), version="3.9")
-    assert cluster.generation == Generation("3.7", {}, None)
-    assert understood(cluster)[2:4] == [
-        "process.roles=broker,controller (server.properties:1): metadata is kept by controllers (KRaft)",
-        "controller.quorum.voters=1@a:9093 (server.properties:3): metadata is kept by controllers (KRaft)",
-    ]
-    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == dict.fromkeys(
-        ("broker.session.timeout.ms", "broker.heartbeat.interval.ms", "controller.quorum.election.timeout.ms"),
-        "time is not modelled: the answer covers every value",
-    )
-    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
-        "node.id": "has no bearing on replication",
-        "controller.listener.names": "has no bearing on replication",
-        "inter.broker.protocol.version": "a KRaft cluster has metadata.version instead",
-    }
-
-
-@pytest.mark.parametrize(
-    ("lines", "version", "metadata_version", "says"),
-    [
-        ((KRAFT, ZOOKEEPER), "3.9", None, "server.properties:2: zookeeper.connect=a:2181 contradicts KRaft"
-         " (process.roles=broker in server.properties:1): either ZooKeeper or KRaft"
-         " controllers keep the metadata of a cluster; leave one of"
-         " them out"),
-        ((ZOOKEEPER,), None, "3.6", "server.properties:1: zookeeper.connect=a:2181 contradicts KRaft"
-         " (--metadata-version): either ZooKeeper or KRaft controllers keep"
-         " the metadata of a cluster; leave one of them out"),
-        ((ZOOKEEPER,), "4.0", None, "--kafka-version: Kafka 4.0 contradicts ZooKeeper (zookeeper.connect=a:2181 in"
-         " server.properties:1): 3.9 is the last release with ZooKeeper; correct --kafka-version, or leave the other"
-         " out"),
-        ((KRAFT,), "2.7", None, "--kafka-version: Kafka 2.7 contradicts KRaft (process.roles=broker in"
-         " server.properties:1): KRaft came with 2.8; correct --kafka-version, or leave the other out"),
-        ((KRAFT, "inter.broker.protocol.version=2.8"), "3.9", None, "server.properties:2:"
-         " inter.broker.protocol.version: a"
-         " KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give --metadata-version if you"
-         " know it"),
-        ((KRAFT, "inter.broker.protocol.version=3.7"), "3.6", None, "server.properties:2:"
-         " inter.broker.protocol.version:"
-         " Kafka 3.6 refuses 3.7, which is newer; write 3.6 or older, or correct --kafka-version"),
-        ((KRAFT,), "3.5", "3.6-IV0", "--metadata-version: metadata.version: Kafka 3.5 refuses 3.6-IV0, which is"
-         " newer; write"
-         " 3.5 or older, or correct --kafka-version"),
-        ((KRAFT, "metadata.version=3.4"), "3.5", "3.5", "server.properties:2: metadata.version=3.4 contradicts"
-         " --metadata-version 3.5; a cluster has one metadata.version: keep one of them"),
-        ((KRAFT,), "4.0", "3.2", "--metadata-version: metadata.version: Kafka 4.0 refuses 3.2, which is older than"
-         " 3.3-IV3;"
-         " raise metadata.version, or correct --kafka-version"),
-        ((KRAFT,), None, "2.8", "--metadata-version: there is no metadata.version 2.8; the first one is 3.0-IV1, of"
-         " Kafka"
-         " 3.0 with KRaft"),
-        ((KRAFT,), None, "3.6-IV9", "--metadata-version: Kafka has no internal version 3.6-IV9; write 3.6"),
-        ((KRAFT, "eligible.leader.replicas.version=1"), "3.9", None, "server.properties:2:"
-         " eligible.leader.replicas.version=1"
-         " needs metadata.version 4.0-IV1 or newer, but it is 3.9 (--kafka-version); correct one of them"),
-        ((KRAFT, ZOOKEEPER, MIGRATES), "4.1", None, "--kafka-version: Kafka 4.1 contradicts"
-         " zookeeper.metadata.migration.enable=true in server.properties:3: 3.9 is the last release with ZooKeeper;"
-         " correct --kafka-version, or leave the other out"),
-    ],
-)  # fmt: skip
-def test_contradictory_modes_and_versions_are_refused(
-    lines: tuple[str, ...], version: str | None, metadata_version: str | None, says: str
-) -> None:
-    path = file("server.properties", *lines)
-    assert complaint((BROKER, path), version=version, metadata_version=metadata_version) == says
-
-
-@pytest.mark.parametrize("version", ["3.9", None])
-@pytest.mark.parametrize(("roles", "protocol"), [("", "2.8"), ("process.roles=broker", "3.7")])
-def test_a_migration_is_not_modelled(roles: str, protocol: str, version: str | None) -> None:
-    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", roles, MIGRATES)
-    cluster = read(file("server.properties", *lines), version=version)
-    assert cluster.generation.protocol == protocol
-    assert ": Kafka 3.9 (" in cluster.generation.taken
-    assert cluster.generation.why_undecided == (
-        "zookeeper.metadata.migration.enable=true (server.properties:4): a migration to KRaft is not modelled"
-    )
-
-
-def test_before_3_4_no_broker_migrates() -> None:
-    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", KRAFT, MIGRATES)
-    assert read(file("server.properties", *lines), version="3.3").generation == Generation("3.3", {}, None)
-
-
-def test_a_key_that_ended_with_zookeeper_bounds_the_assumed_release() -> None:
-    path = file("server.properties", KRAFT, "inter.broker.protocol.version=3.3")
-    assert read(path, version=None).generation.taken == (
-        "Generation 3.7 is taken: Kafka 3.9 (not given: the last release that knows inter.broker.protocol.version"
-        " (server.properties:2)) with KRaft (process.roles=broker in server.properties:1)"
-    )
-
-
-def test_processes_of_a_cluster_have_roles_of_their_own() -> None:
-    files = [file(f"{roles}.properties", f"process.roles={roles}") for roles in ("broker", "controller")]
-    assert read(*files, version="3.9").generation == Generation("3.7", {}, None)
-
-
-@pytest.mark.parametrize(
-    ("binaries", "agreed", "generation"),
-    [
-        ("2.7", "2.6", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
-        ("2.7", "2.7-IV1", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
-        ("2.7", "2.7-IV2", Generation("2.8", NO_DIVERGING_HW, None)),
-        ("2.8.1", "2.7", Generation("2.8", {}, None)),
-        ("3.6", "2.6", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
-        ("3.9", "2.0", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on", **GATE, "TRUNC": "KIP279"}, None)),
-        ("2.8.1", "2.7-IV1", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, "inter.broker.protocol.version"
-         " 2.7-IV1, truncation on fetch without AlterPartition, is not modelled")),
-        ("2.6", "2.0", Generation("2.4", {"TRUNC": "KIP279"}, None)),
-    ],
-)  # fmt: skip
-def test_an_older_inter_broker_protocol_keeps_the_isr_in_zookeeper(
-    binaries: str, agreed: str, generation: Generation
-) -> None:
-    path = file("server.properties", "broker.id=1", f"inter.broker.protocol.version={agreed}")
-    assert read(path, version=binaries).generation == generation
-
-
-@pytest.mark.parametrize(
-    ("told", "kafka_version", "protocol"),
-    [
-        ("0.10.2", "0.10.2", "0.10"),
-        ("0.10.1-IV2", "0.10.1", "0.10"),
-        ("0.10.2.1", "0.10.2", "0.10"),
-        ("1.1", "1.1", "0.11"),
-        ("2.1-IV2", "2.1", "2.1"),
-        ("2.5", "2.5", "2.4"),
-        ("3.4", "3.4", "2.8"),
+        "controller.quorum.bootstrap.servers=a:9093",
+        "metadata.version=3.9",
+        "eligible.leader.replicas.version=0",
     ],
 )
-def test_the_inter_broker_protocol_version_stands_in_for_the_version(
-    told: str, kafka_version: str, protocol: str
-) -> None:
-    cluster = read(file("server.properties", "broker.id=0", f"inter.broker.protocol.version={told}"), version=None)
-    assert cluster.kafka_version == Setting(kafka_version, "server.properties:2")
-    assert cluster.generation == Generation(protocol, {}, None)
-    says = f"the replication protocol is {protocol}"
-    assert understood(cluster)[:2] == [
-        f"Kafka version={kafka_version} (server.properties:2): decides the defaults",
-        f"inter.broker.protocol.version={told} (server.properties:2): {says}",
-    ]
-    assert cluster.producer.acks.source == f"Kafka {kafka_version}'s default"
-
-
-@pytest.mark.parametrize(
-    ("binaries", "agreed", "protocol", "truncation", "says"),
-    [
-        ("2.1", "0.10.2", "2.1", "HW", ", but followers truncate to the high watermark"),
-        ("2.1", "0.11.0-IV1", "2.1", "HW", ", but followers truncate to the high watermark"),
-        ("2.1", "0.11.0", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
-        ("2.1", "1.1", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
-        ("2.1", "2.0-IV0", "2.1", "KIP279",
-         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
-        ("2.1", "2.1-IV1", "2.1", "KIP279",
-         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
-        ("2.1", "2.1-IV2", "2.1", None, ""),
-        ("2.1.1", "2.1", "2.1", None, ""),
-        ("2.0", "1.0", "2.0", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
-        ("2.0", "2.0", "2.0", None, ""),
-        ("1.1", "0.11.0-IV0", "0.11", "HW", ", but followers truncate to the high watermark"),
-        ("1.1", "0.11.0-IV2", "0.11", None, ""),
-        ("0.10.2", "0.9.0", "0.10", None, ""),
-    ],
-)  # fmt: skip
-def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binaries_all_else(
-    binaries: str, agreed: str, protocol: str, truncation: str | None, says: str
-) -> None:
-    cluster = read(file("server.properties", f"inter.broker.protocol.version={agreed}"), version=binaries)
-    assert cluster.kafka_version == Setting(binaries, "--kafka-version")
-    assert cluster.generation == Generation(protocol, {"TRUNC": truncation} if truncation else {}, None)
-    assert understood(cluster)[1] == (
-        f"inter.broker.protocol.version={agreed} (server.properties:1): the replication protocol is {protocol}{says}"
-    )
-
-
-# --- The format of the records ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("version", "lines", "generation", "key", "says"),
-    [
-        ("2.1.1", ("message.format.version=0.10.2",), Generation("2.1", {"TRUNC": "HW"}, None),
-         "message.format.version", OLD_FORMAT),
-        ("2.0.0", ("log.message.format.version=0.9.0",), Generation("2.0", {"TRUNC": "HW"}, None),
-         "log.message.format.version", f"{OLD_FORMAT} (taken as the broker's)"),
-        ("1.1.1", ("message.format.version=0.10.0-IV1",), Generation("0.11", {"TRUNC": "HW"}, None),
-         "message.format.version", OLD_FORMAT),
-        ("1.0.2", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
-         "message.format.version", OLD_FORMAT),
-        ("0.11.0.3", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
-         "message.format.version", OLD_FORMAT),
-        ("2.1", ("message.format.version=0.11.0",), Generation("2.1", {}, None),
-         "message.format.version", "records have leader epochs"),
-        ("0.10.2", ("message.format.version=0.9.0",), Generation("0.10", {}, None),
-         "message.format.version", "records have no leader epochs, which came with 0.11"),
-        # With the inter-broker protocol of 0.10 the format decides nothing more.
-        ("2.1", ("message.format.version=0.10.2", "inter.broker.protocol.version=0.10.2"),
-         Generation("2.1", {"TRUNC": "HW"}, None), "message.format.version", OLD_FORMAT),
-    ],
-)  # fmt: skip
-def test_records_without_leader_epochs_are_truncated_to_the_high_watermark(
-    version: str, lines: tuple[str, ...], generation: Generation, key: str, says: str
-) -> None:
-    cluster = read((TOPIC, file("topic.properties", *lines)), version=version)
-    assert cluster.generation == generation
-    assert meaning(cluster, key) == says
-
-
-ANSWERS, RECORDS = "answers with its log end offset (KAFKA-6857)", "still records its leader epoch (KAFKA-7897)"
-
-
-@pytest.mark.parametrize(
-    ("version", "why"),
-    [
-        *((version, ANSWERS) for version in ("0.11.0.2", "0.11", "1.0.1", "1.1.0", "1.1")),
-        *((version, RECORDS) for version in ("2.0.1", "2.1.0", "2.1")),
-    ],
-)
-def test_releases_that_treat_such_records_differently_are_undecided(version: str, why: str) -> None:
-    cluster = read(file("topic.properties", "message.format.version=0.10.2"), version=version)
-    assert cluster.generation.switches["TRUNC"] == "HW"
-    assert cluster.generation.why_undecided == (
-        f"with message.format.version=0.10.2 a leader of Kafka {version} {why}, which is not modelled"
-    )
-
-
-def test_the_effective_record_format() -> None:
-    topic = file("topic.properties", "message.format.version=0.10.2")
-    broker = file("server.properties", "broker.id=0", "log.message.format.version=0.11.0")
-    cluster = read(topic, broker, version="2.1.1")
-    assert cluster.generation.switches == {"TRUNC": "HW"}
-    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
-        "log.message.format.version": "overridden by the topic's message.format.version in topic.properties:1"
-    }
-    newer = file("topic.properties", "message.format.version=2.1")
-    older = file("server.properties", "broker.id=0", "inter.broker.protocol.version=1.1")
-    cluster = read(newer, older, version="2.1.1")
-    assert cluster.generation.switches == {"TRUNC": "KIP101"}
-    assert ignored(cluster, WhyIgnored.NO_BEARING)["message.format.version"] == (
-        "Kafka ignores it: newer than inter.broker.protocol.version 1.1"
-    )
-    cluster = read(topic, version="3.0")
-    assert cluster.generation == Generation("2.8", {}, None)
-    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
-        "message.format.version": "Kafka ignores it since 3.0: every record has the newest format"
-    }
-
-
-def test_records_without_leader_epochs_are_not_modelled_with_truncation_on_fetch() -> None:
-    topic = file("topic.properties", "message.format.version=0.10.2")
-    assert read(topic, version="2.8.1").generation == Generation(
-        "2.8", {}, "message.format.version=0.10.2: truncation on fetch without leader epochs is not modelled"
-    )
-    assert read(topic, version="2.6").generation == Generation("2.4", {"TRUNC": "HW"}, None)
+@pytest.mark.parametrize("version", [None, "3.3", "3.9", "4.0"])
+def test_a_cluster_without_zookeeper_is_never_taken_for_one_with_zookeeper(line: str, version: str | None) -> None:
+    if line == "metadata.version=3.9" and version == "3.3":
+        line = "metadata.version=3.3"
+    cluster = read(f"server.properties: node.id=1 {line}", version)
+    assert f"with KRaft ({line} in server.properties:2)" in cluster.generation.taken
+    assert cluster.generation.protocol in ("3.3", "3.7", "4.0", "4.3")
 
 
 @pytest.mark.parametrize(
@@ -1042,16 +1025,14 @@ def test_records_without_leader_epochs_are_not_modelled_with_truncation_on_fetch
 def test_a_broker_refuses_a_format_that_its_protocol_cannot_carry(
     version: str, agreed: str, record_format: str, is_refused: bool
 ) -> None:
-    broker = file(
-        "server.properties", f"log.message.format.version={record_format}", f"inter.broker.protocol.version={agreed}"
-    )
+    broker = f"b: log.message.format.version={record_format} inter.broker.protocol.version={agreed}"
     if not is_refused:
-        read(broker, version=version)
+        read(broker, version)
         return
-    assert complaint(broker, version=version) == (
-        f"server.properties:1: log.message.format.version={record_format}: a broker of Kafka {version} refuses to "
-        f"start with it, because inter.broker.protocol.version is {agreed} (server.properties:2); "
-        f"write log.message.format.version={agreed}, or raise inter.broker.protocol.version"
+    assert complaint(broker, version) == (
+        f"b:1: log.message.format.version={record_format}: a broker of Kafka {version} refuses to start with it,"
+        f" because inter.broker.protocol.version is {agreed} (b:2); write log.message.format.version={agreed}, or raise"
+        " inter.broker.protocol.version"
     )
 
 
@@ -1067,10 +1048,9 @@ def test_a_broker_refuses_a_format_that_its_protocol_cannot_carry(
     ],
 )
 def test_a_broker_refuses_a_newer_inter_broker_protocol(binaries: str, release: str, protocol: str) -> None:
-    broker = file("server.properties", f"inter.broker.protocol.version={protocol}")
-    assert complaint(broker, version=binaries) == (
-        f"server.properties:1: inter.broker.protocol.version: Kafka {binaries} refuses {protocol}, which is newer; "
-        f"write {release} or older, or correct --kafka-version"
+    assert complaint(f"b: inter.broker.protocol.version={protocol}", binaries) == (
+        f"b:1: inter.broker.protocol.version: Kafka {binaries} refuses {protocol}, which is newer; write {release} or"
+        " older, or correct --kafka-version"
     )
 
 
@@ -1079,257 +1059,96 @@ def test_a_broker_refuses_a_newer_inter_broker_protocol(binaries: str, release: 
     [("0.10", "0.10.2"), ("0.10.2.1", "0.10.2"), ("0.10.0", "0.10.0-IV1"), ("2.1-IV2", "2.1"), ("3.9.1", "3.9")],
 )
 def test_a_broker_accepts_its_own_inter_broker_protocol(binaries: str, protocol: str) -> None:
-    read(file("server.properties", f"inter.broker.protocol.version={protocol}"), version=binaries)
-
-
-@pytest.mark.parametrize(
-    "version", ["", "abc", "3", "v3.9", "3.9-rc1", "2.11-0.10.2.1", "0.10.2.", "0.10.2.1.5", "0.10.2-IV", "٣.٩", " 3.9"]
-)
-def test_ill_formed_versions(version: str) -> None:
-    cure = f"{version!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"
-    assert complaint(version=version) == f"--kafka-version: {cure}"
-
-
-@pytest.mark.parametrize(
-    ("version", "nearest"),
-    [("0.7", "0.8.0"), ("0.7.2", "0.8.0"), ("0.10.3", "0.10.2"), ("0.12", "0.11.0"), ("1.2", "1.1"), ("2.9", "2.8"),
-     ("3.10", "3.9")],
-)  # fmt: skip
-def test_nonexistent_versions(version: str, nearest: str) -> None:
-    reason = f"Kafka {version} does not exist or has no replication; write another release, for example {nearest}"
-    assert complaint(version=version) == f"--kafka-version: {reason}"
-    broker = file("server.properties", f"inter.broker.protocol.version={version}")
-    assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
-
-
-@pytest.mark.parametrize(
-    ("version", "says"),
-    [
-        ("7.6", "7.6 is no release of Kafka; Confluent Platform 7.6 contains Kafka 3.6: write 3.6"),
-        ("7.6.1", "7.6.1 is no release of Kafka; Confluent Platform 7.6 contains Kafka 3.6: write 3.6"),
-        ("5.0", "5.0 is no release of Kafka; Confluent Platform 5.0 contains Kafka 2.0: write 2.0"),
-        ("5.5", "5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5"),
-        ("6.2", "6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8"),
-        ("8.1.0", "8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1"),
-        ("10.0", "10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the"
-         " distribution contains"),
-    ],
-)  # fmt: skip
-def test_numbers_of_distributions_are_refused(version: str, says: str) -> None:
-    assert complaint(version=version) == f"--kafka-version: {says}"
-
-
-def test_there_is_no_inter_broker_protocol_since_4_0() -> None:
-    assert complaint(file("server.properties", "broker.id=1", "inter.broker.protocol.version=4.0"), version=None) == (
-        "server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which"
-        " ends "
-        "with 3.9; write 3.9"
-    )
-
-
-@pytest.mark.parametrize(
-    ("version", "release"), [("0.10.2-IV1", "0.10.2"), ("0.9.0-IV0", "0.9.0"), ("2.1-IV3", "2.1"), ("0.10-IV0", "0.10")]
-)
-def test_nonexistent_internal_versions(version: str, release: str) -> None:
-    reason = f"Kafka has no internal version {version}; write {release}"
-    assert complaint(version=version) == f"--kafka-version: {reason}"
-    broker = file("server.properties", f"inter.broker.protocol.version={version}")
-    assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
-
-
-def test_part_of_a_release_is_no_inter_broker_protocol() -> None:
-    assert complaint(file("server.properties", "inter.broker.protocol.version=0.10")) == (
-        "server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is incomplete; "
-        "write one of 0.10.0, 0.10.1, 0.10.2"
-    )
+    assert read(f"b: inter.broker.protocol.version={protocol}", binaries).is_version_given
 
 
 # --- What Kafka makes of a producer's settings ------------------------------------------------------------------------
 
-FIRST, MIDDLE, LATE = (
-    ("0.11", "0.11.0.3"),
-    ("1.0", "1.1", "2.0", "2.1", "2.8", "3.0.0", "3.1.0"),
-    ("3.0.1", "3.1.1", "3.2", "3.9", "4.1"),
-)
-IDEMPOTENT, TRANSACTIONAL = "enable.idempotence=true", "transactional.id=t"
+PRODUCERS = """
+# --- Settings that are not given, of a producer that asks for idempotence
+p: enable.idempotence=true @ 0.11|0.11.0.3
+    acks=all (becomes all because of enable.idempotence=true in p:1)
+    retries=2147483647 (becomes 2147483647 because of enable.idempotence=true in p:1)
+    in_flight=1 (becomes 1 because of enable.idempotence=true in p:1)
+    is_idempotent=True (p:1)
+p: transactional.id=t @ 0.11|0.11.0.3
+    acks=all (becomes all because of transactional.id=t in p:1)
+    retries=2147483647 (becomes 2147483647 because of transactional.id=t in p:1)
+    in_flight=1 (becomes 1 because of transactional.id=t in p:1)
+    is_idempotent=True (becomes true because of transactional.id=t in p:1)
+p: transactional.id=t @ 1.0|1.1|2.0
+    acks=all (becomes all because of transactional.id=t in p:1)
+    retries=2147483647 (becomes 2147483647 because of transactional.id=t in p:1)
+    in_flight=5 (Kafka VERSION's default)
+    is_idempotent=True (becomes true because of transactional.id=t in p:1)
+p: enable.idempotence=true @ 2.1|2.8
+    acks=all (becomes all because of enable.idempotence=true in p:1)
+    retries=2147483647 (Kafka VERSION's default)
+    in_flight=5 (Kafka VERSION's default)
+    is_idempotent=True (p:1)
+p: transactional.id=t @ 3.0.0|3.1.0
+    acks=all (Kafka VERSION's default)
+    retries=2147483647 (Kafka VERSION's default)
+    in_flight=5 (Kafka VERSION's default)
+    is_idempotent=True (becomes true because of transactional.id=t in p:1)
+# --- Idempotence by default, which gives way to other settings
+--producer p: @ 3.0.1|3.1.1|3.2|3.9|4.1
+    acks=all (Kafka VERSION's default)
+    retries=2147483647 (Kafka VERSION's default)
+    in_flight=5 (Kafka VERSION's default)
+    is_idempotent=True (Kafka VERSION's default)
+p: transactional.id=t @ 3.0.1|3.1.1|3.2|3.9|4.1
+    acks=all (Kafka VERSION's default)
+    is_idempotent=True (Kafka VERSION's default)
+p: acks=1 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    acks=1 (p:1)
+    is_idempotent=False (disabled because of acks=1 in p:1)
+p: retries=0 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    retries=0 (p:1)
+    is_idempotent=False (disabled because of retries=0 in p:1)
+p: max.in.flight.requests.per.connection=6 @ 3.0.1|3.1.1|3.2|3.9
+    in_flight=6 (p:1)
+    is_idempotent=False (disabled because of max.in.flight.requests.per.connection=6 in p:1)
+p: enable.idempotence=false acks=1 max.in.flight.requests.per.connection=6 @ 3.0.1|3.9|4.0|4.1
+    acks=1 (p:2)
+    in_flight=6 (p:3)
+    is_idempotent=False (p:1)
+# --- Settings that agree with idempotence
+p: enable.idempotence=true acks=-1 retries=1 max.in.flight.requests.per.connection=1 @ 0.11|2.1|3.9
+    acks=all (p:2)
+    retries=1 (p:3)
+    in_flight=1 (p:4)
+    is_idempotent=True (p:1)
+# --- Before 0.11 no producer is idempotent
+p: enable.idempotence=true transactional.id=t acks=1 @ 0.10.2
+    acks=1 (p:3)
+    is_idempotent=False (Kafka 0.10.2's default)
+"""
 
 
-def producer(*lines: str, version: str) -> Producer:
-    return read((PRODUCER, file("p.properties", *lines)), version=version).producer
-
-
-def refused(*lines: str, version: str) -> str:
-    text = complaint((PRODUCER, file("p.properties", *lines)), version=version)
-    place, _, rest = text.partition(f": a producer of Kafka {version} refuses to start with it, because ")
-    assert rest, text
-    return f"{place} | {rest}"
-
-
-@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
-@pytest.mark.parametrize("asked", [IDEMPOTENT, TRANSACTIONAL])
-def test_unset_keys_of_an_idempotent_producer_get_derived_defaults(version: str, asked: str) -> None:
-    found = producer(asked, version=version)
-    because, usual = f"because of {asked} in p.properties:1", f"Kafka {version}'s default"
-    is_old = not version.startswith("3")
-    has_retries = version in ("2.1", "2.8", "3.0.0", "3.1.0")
-    assert found.acks == Setting("all", f"becomes all {because}" if is_old else usual)
-    assert found.retries == Setting(2147483647, usual if has_retries else f"becomes 2147483647 {because}")
-    assert found.in_flight == (Setting(1, f"becomes 1 {because}") if version in FIRST else Setting(5, usual))
-    assert found.is_idempotent == Setting(True, "p.properties:1" if asked == IDEMPOTENT else f"becomes true {because}")
-    assert found.has_transactions.value is (asked == TRANSACTIONAL)
-
-
-@pytest.mark.parametrize("version", LATE)
-def test_later_producers_are_idempotent_by_default(version: str) -> None:
-    usual = f"Kafka {version}'s default"
-    found = producer(version=version)
-    assert found.is_idempotent == Setting(True, usual)
-    assert (found.acks, found.retries, found.in_flight) == (
-        Setting("all", usual),
-        Setting(2147483647, usual),
-        Setting(5, usual),
-    )
-    assert producer("enable.idempotence=false", "acks=1", version=version).is_idempotent.value is False
-    assert producer(TRANSACTIONAL, version=version).is_idempotent == Setting(True, usual)
-
-
-@pytest.mark.parametrize(
-    ("line", "need", "cure"),
-    [
-        ("acks=0", "acks=all", "write acks=all"),
-        ("acks=1", "acks=all", "write acks=all"),
-        ("retries=0", "retries above 0", "leave retries out"),
-        ("max.in.flight.requests.per.connection=6", "max.in.flight.requests.per.connection of at most 5",
-         "write max.in.flight.requests.per.connection=5"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("version", [*MIDDLE, *LATE])
-def test_settings_incompatible_with_idempotence_are_refused(version: str, line: str, need: str, cure: str) -> None:
-    assert refused(IDEMPOTENT, line, version=version) == (
-        f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs {need}; "
-        f"{cure}, or write enable.idempotence=false"
-    )
-
-
-@pytest.mark.parametrize("version", FIRST)
-def test_the_first_idempotent_producers_allow_one_request_in_flight(version: str) -> None:
-    for count in (2, 5, 6):
-        line = f"max.in.flight.requests.per.connection={count}"
-        assert refused(IDEMPOTENT, line, version=version) == (
-            f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs "
-            "max.in.flight.requests.per.connection=1; write max.in.flight.requests.per.connection=1, "
-            "or write enable.idempotence=false"
-        )
-    assert producer(IDEMPOTENT, "max.in.flight.requests.per.connection=1", version=version).in_flight.value == 1
-    assert refused(IDEMPOTENT, "acks=1", version=version).startswith("p.properties:2: acks=1 | ")
-    assert refused(IDEMPOTENT, "retries=0", version=version).startswith("p.properties:2: retries=0 | ")
-
-
-@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
-def test_a_transactional_id_enables_idempotence_and_its_requirements(version: str) -> None:
-    assert refused(TRANSACTIONAL, "acks=1", version=version) == (
-        "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which enables idempotence, needs acks=all; "
-        "write acks=all, or leave transactional.id out"
-    )
-
-
-@pytest.mark.parametrize("version", LATE)
-@pytest.mark.parametrize(
-    ("line", "cure"),
-    [
-        ("acks=1", "write acks=all"),
-        ("retries=0", "leave retries out"),
-        ("max.in.flight.requests.per.connection=6", "write max.in.flight.requests.per.connection=5"),
-    ],
-)
-def test_default_idempotence_yields_to_other_settings(version: str, line: str, cure: str) -> None:
-    if version == "4.1" and line.startswith("max.in.flight"):
-        version = "3.9"  # since 4.0 it is refused
-    assert producer(line, version=version).is_idempotent == Setting(
-        False, f"disabled because of {line} in p.properties:1"
-    )
-    assert refused(TRANSACTIONAL, line, version=version) == (
-        f"p.properties:2: {line} | it disables idempotence, which transactional.id=t (p.properties:1) needs; "
-        f"{cure}, or leave transactional.id out"
-    )
-
-
-@pytest.mark.parametrize("more", [(), ("acks=1",), ("retries=0",), (TRANSACTIONAL,)])
-@pytest.mark.parametrize("version", ["4.0", "4.1"])
-def test_since_4_0_too_many_requests_in_flight_are_refused(version: str, more: tuple[str, ...]) -> None:
-    """KAFKA-17927: the bound is checked before another setting disables idempotence."""
-    line = "max.in.flight.requests.per.connection=6"
-    assert refused(line, *more, version=version) == (
-        f"p.properties:1: {line} | enable.idempotence=true (Kafka {version}'s default) needs"
-        " max.in.flight.requests.per.connection of at most 5; write max.in.flight.requests.per.connection=5"
-        + ("" if TRANSACTIONAL in more else ", or write enable.idempotence=false")
-    )
-    assert producer(line, "enable.idempotence=false", version=version).is_idempotent.value is False
-
-
-@pytest.mark.parametrize("version", [*FIRST, *MIDDLE, *LATE])
-def test_a_transactional_id_without_idempotence_is_refused(version: str) -> None:
-    assert refused(TRANSACTIONAL, "enable.idempotence=FALSE", version=version) == (
-        "p.properties:2: enable.idempotence=FALSE | transactional.id=t (p.properties:1) needs enable.idempotence=true; "
-        "write enable.idempotence=true, or leave transactional.id out"
-    )
-
-
-@pytest.mark.parametrize("version", ["0.11", "2.1", "3.9"])
-def test_settings_compatible_with_idempotence(version: str) -> None:
-    found = producer(IDEMPOTENT, "acks=-1", "retries=1", "max.in.flight.requests.per.connection=1", version=version)
-    assert (found.acks.value, found.retries.value, found.in_flight.value) == ("all", 1, 1)
-
-
-def test_before_0_11_there_is_no_idempotence() -> None:
-    cluster = read((PRODUCER, file("p.properties", IDEMPOTENT, TRANSACTIONAL, "acks=1")), version="0.10.2")
-    assert cluster.producer.is_idempotent.value is False
-    assert cluster.producer.has_transactions.value is False
-    assert cluster.producer.acks.value == "1"
-    assert set(ignored(cluster, WhyIgnored.UNKNOWN)) == {"enable.idempotence", "transactional.id"}
+@each_row(PRODUCERS)
+def test_the_settings_in_effect_for_a_producer(row: Row) -> None:
+    producer = row.cluster().producer
+    names = [entry.partition("=")[0] for entry in row.says]
+    settings = [getattr(producer, name) for name in names]
+    assert tuple(f"{name}={one.value} ({one.source})" for name, one in zip(names, settings, strict=True)) == row.says
+    assert producer.has_transactions is ("transactional.id" in row.files and row.version != "0.10.2")
 
 
 @pytest.mark.parametrize(
-    ("lines", "version", "least"),
+    ("lines", "version"),
     [
-        (("delivery.timeout.ms=29999",), "2.1", "0 + 30000"),
-        (("delivery.timeout.ms=30004", "linger.ms=5"), "2.1", "5 + 30000"),
-        (("delivery.timeout.ms=30000",), "4.0", "5 + 30000"),  # the default of linger.ms is 5 since 4.0 (KIP-1030)
-        (("delivery.timeout.ms=30000", "linger.ms=1"), "4.1", "1 + 30000"),
-        (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
+        ("delivery.timeout.ms=30000", "2.1"),
+        ("delivery.timeout.ms=30005 linger.ms=5", "2.1"),
+        ("delivery.timeout.ms=30005", "4.0"),
+        ("delivery.timeout.ms=1006 linger.ms=6 request.timeout.ms=1000", "3.9"),
     ],
 )
-def test_a_delivery_timeout_covers_one_request(lines: tuple[str, ...], version: str, least: str) -> None:
-    total = sum(map(int, least.split(" + ")))
-    assert refused(*lines, version=version) == (
-        f"p.properties:1: {lines[0]} | it has to be at least linger.ms + request.timeout.ms, {least}; "
-        f"write delivery.timeout.ms={total} or more"
-    )
-    enough = (f"delivery.timeout.ms={total}", *lines[1:])
-    cluster = read((PRODUCER, file("p.properties", *enough)), version=version)
-    assert meaning(cluster, "delivery.timeout.ms") == (
-        "limits the resends of a record; the model has no clock, so any resend can be the last"
-    )
+def test_a_delivery_timeout_that_covers_one_request_is_accepted(lines: str, version: str) -> None:
+    (meaning,) = [one.meaning for one in read(f"p: {lines}", version).understood if one.key == "delivery.timeout.ms"]
+    assert meaning == "limits the resends of a record; the model has no clock, so any resend can be the last"
     # Before 2.1 there is no such setting.
-    older = read((PRODUCER, file("p.properties", *lines)), version="2.0")
-    assert set(ignored(older, WhyIgnored.UNKNOWN)) == {"delivery.timeout.ms"}
-
-
-def test_the_meaning_of_producer_and_consumer_settings() -> None:
-    cluster = read(
-        file("p.properties", "acks=all", "retries=3", "max.in.flight.requests.per.connection=1", TRANSACTIONAL),
-        file("c.properties", "group.id=g", "isolation.level=read_committed"),
-        version="2.1",
-    )
-    assert meaning(cluster, "retries") == "a failed request is sent again (two resends are searched)"
-    assert meaning(cluster, "max.in.flight.requests.per.connection") == "one request at a time"
-    assert meaning(cluster, "enable.idempotence") == "a leader recognises a resend by its sequence number"
-    assert meaning(cluster, "transactional.id") == "records belong to transactions"
-    assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
-    assert cluster.consumer.isolation_level == Setting("read_committed", "c.properties:2")
-    plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
-    assert meaning(plain, "retries") == "a failed request is not sent again"
-    assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
+    assert set(ignored(read(f"p: {lines}", "2.0"), WhyIgnored.UNKNOWN)) == {"delivery.timeout.ms"}
 
 
 @pytest.mark.parametrize(
@@ -1344,22 +1163,9 @@ def test_the_meaning_of_producer_and_consumer_settings() -> None:
     ],
 )
 def test_where_a_consumer_continues(line: str, version: str, policy: str) -> None:
-    consumer = read((CONSUMER, file("c.properties", line)), version=version).consumer
+    consumer = read(f"--consumer c: {line}", version).consumer
     assert (consumer.offset_reset.value, consumer.is_given) == (policy, True)
     assert (consumer.why_unsearched is None) is not policy.startswith("by_duration")
-
-
-@pytest.mark.parametrize(
-    ("line", "version", "says"),
-    [
-        ("auto.offset.reset=smallest", "2.0", "auto.offset.reset=smallest: a consumer of Kafka 2.0 refuses to start "
-         "with it, because only the old consumers before 2.0 knew that value; write auto.offset.reset=earliest"),
-        ("auto.offset.reset=by_duration:P1D", "3.9", "auto.offset.reset=by_duration:P1D: a consumer of Kafka 3.9 "
-         "refuses to start with it, because by_duration: came with 4.0; write earliest, latest or none"),
-    ],
-)  # fmt: skip
-def test_a_consumer_that_kafka_refuses(line: str, version: str, says: str) -> None:
-    assert complaint((CONSUMER, file("c.properties", line)), version=version) == f"c.properties:1: {says}"
 
 
 RACK_AWARE = "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -1381,217 +1187,56 @@ OF_THE_LEADER = "replica.selector.class=org.apache.kafka.common.replica.LeaderSe
 def test_consumers_read_from_followers_if_brokers_and_clients_say_so(
     broker: str, client: str, version: str, reads: bool
 ) -> None:
-    cluster = read((BROKER, file("b.properties", broker)), (CONSUMER, file("c.properties", client)), version=version)
+    cluster = read(f"--broker b: {broker} / --consumer c: {client}", version)
     assert cluster.consumer.reads_followers is reads
-    for one in cluster.understood:
-        if one.key in ("replica.selector.class", "client.rack"):
+    for setting in cluster.understood:
+        if setting.key in ("replica.selector.class", "client.rack"):
             expected = "consumers may read from followers" if reads else "consumers read from the leader"
-            assert one.meaning.startswith(expected)
+            assert setting.meaning.startswith(expected)
 
 
-def transactional(*lines: str, version: str, metadata_version: str | None = None) -> Cluster:
-    return read(file("x.properties", TRANSACTIONAL, *lines), version=version, metadata_version=metadata_version)
+OF_TRANSACTIONS = """
+x: transactional.id=t @ 0.11|2.4.1 => 0.11
+x: transactional.id=t @ 2.5|3.5 => 2.5
+x: transactional.id=t @ 3.6|3.7 => VERSION
+x: transactional.id=t @ 3.9 => 3.8
+x: transactional.id=t @ 4.0 => 4.0
+x: transactional.id=t @ 4.0.1 => 4.1
+x: transactional.id=t @ 4.2 => 4.2
+x: transactional.id=t transaction.partition.verification.enable=false @ 3.9 => 3.8 TXN_VERIFY=OFF
+x: transactional.id=t @ 4.1 metadata=3.9 => 3.8
+x: transactional.id=t transaction.version=1 @ 4.1 => 3.8
+x: transactional.id=t transaction.version=2 @ 4.1 metadata=3.9 => 4.1
+x: transactional.id=t transaction.partition.verification.enable=false @ 4.1
+    4.1: transaction.partition.verification.enable=false beside transaction.version=2 is not modelled
+"""
 
 
-OF_TRANSACTIONS = {
-    "0.11": "0.11 2.4.1",
-    "2.5": "2.5 3.5",
-    "3.6": "3.6",
-    "3.7": "3.7",
-    "3.8": "3.9",
-    "4.0": "4.0",
-    "4.1": "4.0.1",
-    "4.2": "4.2",
-}
-"""For each generation of the model `transactions` releases that have it by default."""
-
-
-@pytest.mark.parametrize(
-    ("lines", "version", "metadata_version", "protocol", "values"),
-    [
-        *(
-            ((), release, None, protocol, {})
-            for protocol, those in OF_TRANSACTIONS.items()
-            for release in those.split()
-        ),
-        (("transaction.partition.verification.enable=false",), "3.9", None, "3.8", {"TXN_VERIFY": 0}),
-        ((), "4.1", "3.9", "3.8", {}),
-        (("transaction.version=1",), "4.1", None, "3.8", {}),
-        (("transaction.version=2",), "4.1", "3.9", "4.1", {}),
-    ],
-)
-def test_the_generation_of_transactions(
-    lines: tuple[str, ...], version: str, metadata_version: str | None, protocol: str, values: dict[str, int]
-) -> None:
-    found = transactional(*lines, version=version, metadata_version=metadata_version).transactions
-    assert found is not None
-    assert (found.protocol, found.values, found.why_unsearched) == (protocol, values, None)
-
-
-def test_what_is_not_known_of_transactions_is_not_searched() -> None:
-    found = transactional("transaction.partition.verification.enable=false", version="4.1").transactions
-    assert found is not None
-    assert found.why_unsearched == (
-        "transaction.partition.verification.enable=false beside transaction.version=2 is not modelled"
-    )
-
-
-TIMEOUT_REFUSED = "a coordinator of Kafka 3.9 refuses the producer (INVALID_TRANSACTION_TIMEOUT), because"
-
-
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        (["transaction.timeout.ms=900001"], f"2: transaction.timeout.ms=900001: {TIMEOUT_REFUSED} "
-         "transaction.timeout.ms=900001 is not between 1 and transaction.max.timeout.ms=900000; write "
-         "transaction.timeout.ms=900000 or less, or raise transaction.max.timeout.ms"),
-        (["transaction.timeout.ms=0"], f"2: transaction.timeout.ms=0: {TIMEOUT_REFUSED} transaction.timeout.ms=0 is "
-         "not between 1 and transaction.max.timeout.ms=900000; write transaction.timeout.ms=900000"),
-        (["transaction.max.timeout.ms=59999"], f"2: transaction.max.timeout.ms=59999: {TIMEOUT_REFUSED} "
-         "transaction.timeout.ms=60000 is not between 1 and transaction.max.timeout.ms=59999; write "
-         "transaction.timeout.ms=59999 or less, or raise transaction.max.timeout.ms"),
-    ],
-)  # fmt: skip
-def test_transactions_that_kafka_refuses(lines: list[str], says: str) -> None:
-    path = file("x.properties", TRANSACTIONAL, *lines)
-    assert complaint((PRODUCER, path), version="3.9") == f"x.properties:{says}"
-
-
-def test_a_timeout_within_the_limit_is_accepted_and_needs_a_transactional_id() -> None:
-    found = transactional("transaction.timeout.ms=900001", "transaction.max.timeout.ms=900001", version="3.9")
-    most = "the most that transaction.timeout.ms may be (taken as the broker's)"
-    assert meaning(found, "transaction.max.timeout.ms") == most
-    plain = read(file("x.properties", "acks=all", "transaction.timeout.ms=900001"), version="3.9")
-    assert plain.transactions is None
-    assert ignored(plain, WhyIgnored.NO_TRANSACTIONS) == {"transaction.timeout.ms": "concerns transactions only"}
+@each_row(OF_TRANSACTIONS)
+def test_the_generation_of_transactions(row: Row) -> None:
+    transactions = row.cluster().transactions
+    assert transactions is not None
+    entries = " ".join(f"{name}={value}" for name, value in transactions.entries.items())
+    why = f": {transactions.why_unsearched}" if transactions.why_unsearched else ""
+    assert f"{entries}{why}" == f"protocol={row.text}"
 
 
 @pytest.mark.parametrize(("version", "begins"), [("3.6", False), ("3.7", True)])
 def test_a_log_of_transactions_with_too_few_replicas(version: str, begins: bool) -> None:
     """Since 3.7 Kafka limits the required replicas to the existing ones."""
-    found = transactional(
-        "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=2", version=version
-    )
-    assert found.transactions is not None
+    lines = "transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2"
+    transactions = read(f"x: {lines}", version).transactions
+    assert transactions is not None
     why = "transaction.state.log.min.isr=2 is more than transaction.state.log.replication.factor=1"
-    assert found.transactions.why_none_begins == (None if begins else why)
-    needed = "a step of a transaction needs 1 of them in sync"
-    if not begins:
-        needed = "a step of a transaction needs 2 of them in sync: no transaction can begin"
-    assert meaning(found, "transaction.state.log.min.isr") == needed
+    assert transactions.why_none_begins == (None if begins else why)
 
 
-def test_partitioners_are_about_several_partitions() -> None:
-    cluster = read(
-        file("p.properties", "acks=all", "partitioner.class=x", "partitioner.ignore.keys=true"), version="3.9"
-    )
-    reason = "chooses a record's partition; Kafka promises no order across partitions"
-    assert ignored(cluster, WhyIgnored.PARTITIONS) == dict.fromkeys(
-        ("partitioner.class", "partitioner.ignore.keys"), reason
-    )
-
-
-def test_since_3_7_required_replicas_are_limited_to_existing_ones() -> None:
-    lines = ("replication.factor=2", "min.insync.replicas=3")
-    assert read(file("t.properties", *lines), version="3.6").min_insync_replicas.value == 3
-    assert read(file("t.properties", *lines), version="3.7").min_insync_replicas == Setting(2, "t.properties:2")
-
-
-# --- What is ignored, and why -----------------------------------------------------------------------------------------
-
-NO_CLOCK = "time is not modelled: the answer covers every value"
-RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
-OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
-
-
-def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
-    cluster = read(
-        file("producer.properties", "acks=all", "linger.ms=5"),
-        file("topic.properties", "cleanup.policy=compact", "flush.messages=2", "retention.ms=1000"),
-        file(
-            "server.properties",
-            "broker.id=0",
-            "auto.leader.rebalance.enable=true",
-            "replica.lag.time.max.ms=3000",
-            "offsets.topic.replication.factor=1",
-            "offsets.retention.minutes=1",
-        ),
-    )
-    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
-        "cleanup.policy": "compaction is not modelled: the answer is for a log that keeps every record",
-        "flush.messages": (
-            "only a flush after every record is modelled: a power loss can lose everything appended since the start"
-        ),
-        "retention.ms": RETENTION,
-        "replica.lag.time.max.ms": NO_CLOCK,
-        "offsets.topic.replication.factor": OFFSETS_TOPIC,
-    }
-    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
-        "linger.ms": "has no bearing on replication",
-        "broker.id": "has no bearing on replication",
-        "offsets.retention.minutes": "concerns an internal topic, not this one",
-    }
-    assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
-
-
-@pytest.mark.parametrize(
-    ("key", "version", "reason"),
-    [
-        ("broker.session.timeout.ms", "3.9", NO_CLOCK),
-        ("zookeeper.metadata.migration.enable", "3.9", "a migration to KRaft is not modelled"),
-        ("replica.lag.time.max.ms", "2.1", NO_CLOCK),
-        ("zookeeper.session.timeout.ms", "2.1", NO_CLOCK),
-        ("offsets.topic.replication.factor", "2.1", OFFSETS_TOPIC),
-        ("offsets.commit.required.acks", "2.1", OFFSETS_TOPIC),
-        ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "the model has no clock: with auto.leader.rebalance.enable "
-         "leadership can move at any time"),
-    ],
-)  # fmt: skip
-def test_settings_that_affect_replication_are_not_called_irrelevant(key: str, version: str, reason: str) -> None:
-    (only,) = read((BROKER, file("server.properties", f"{key}=1")), version=version).ignored
-    assert (only.key, only.why, only.reason) == (key, WhyIgnored.NOT_MODELLED, reason)
-
-
-def test_settings_of_newer_releases_do_not_contradict_a_given_version() -> None:
-    newer = file("server.properties", "broker.id=1", "log.local.retention.ms=5", "connections.max.reauth.ms=1")
-    assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")
-    assert ignored(read(newer, version="2.1"), WhyIgnored.UNKNOWN) == {
-        "log.local.retention.ms": "Kafka 2.1 does not know this broker setting, which is new in 3.6",
-        "connections.max.reauth.ms": "Kafka 2.1 does not know this broker setting, which is new in 2.2",
-    }
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "process.roles=broker,controller",
-        "controller.quorum.voters=1@a:9093",
-        "controller.quorum.bootstrap.servers=a:9093",
-        "metadata.version=3.9",
-        "eligible.leader.replicas.version=0",
-    ],
-)
-@pytest.mark.parametrize("version", [None, "3.3", "3.9", "4.0"])
-def test_a_cluster_without_zookeeper_is_never_taken_for_one_with_zookeeper(line: str, version: str | None) -> None:
-    if line == "metadata.version=3.9" and version == "3.3":
-        line = "metadata.version=3.3"
-    cluster = read(file("server.properties", "node.id=1", line), version=version)
-    assert f"with KRaft ({line} in server.properties:2)" in cluster.generation.taken
-    assert cluster.generation.protocol in ("3.3", "3.7", "4.0", "4.3")
-
-
-def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:
-    cluster = read(file("server.properties", "broker.id=1", "process.roles=", ZOOKEEPER), version="3.9")
-    assert cluster.generation == Generation("2.8", NO_DIVERGING_HW | GATE, None)
-
-
-@pytest.mark.parametrize(("lines", "moves"), [((), True), (("=true",), True), (("=False",), False)])
-def test_leadership_moves_automatically_unless_disabled(lines: tuple[str, ...], moves: bool) -> None:
-    settings = [f"auto.leader.rebalance.enable{value}" for value in lines]
-    cluster = read(file("server.properties", "broker.id=1", *settings), version="2.1")
+@pytest.mark.parametrize(("line", "moves"), [("", True), ("=true", True), ("=False", False)])
+def test_leadership_moves_automatically_unless_disabled(line: str, moves: bool) -> None:
+    key = "auto.leader.rebalance.enable"
+    cluster = read(f"b: broker.id=1 {f'{key}{line}' if line else ''}", "2.1")
     assert cluster.leader_rebalance.value is moves
-    assert meaning(cluster, "auto.leader.rebalance.enable") == (
+    assert cluster.leader_rebalance.meaning == (
         "leadership returns to the preferred replica while the leader lives"
         if moves
         else "leadership moves only if the leader fails, or by hand (kafka-leader-election)"
@@ -1601,96 +1246,25 @@ def test_leadership_moves_automatically_unless_disabled(lines: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("topic", "broker", "source"),
     [
-        ("flush.messages=1", "broker.id=1", "topic.properties:1"),
-        ("retention.ms=1", "log.flush.interval.messages=1", "server.properties:1"),
+        ("flush.messages=1", "broker.id=1", "t:1"),
+        ("retention.ms=1", "log.flush.interval.messages=1", "b:1"),
         ("flush.messages=2", "log.flush.interval.messages=1", None),
         ("retention.ms=1", "broker.id=1", None),
     ],
 )
 def test_a_flush_after_every_record_counts(topic: str, broker: str, source: str | None) -> None:
-    cluster = read(file("topic.properties", topic), file("server.properties", broker), version="3.9")
+    cluster = read(f"t: {topic} / b: {broker}", "3.9")
     assert cluster.flushes_every_message is (source is not None)
-    lines = [one.source for one in cluster.understood if one.meaning == "every record is on disk before it counts"]
-    assert lines == ([source] if source else [])
+    sources = [one.source for one in cluster.understood if one.meaning == "every record is on disk before it counts"]
+    assert sources == ([source] if source else [])
     assert "flush" not in " ".join(one.key for one in cluster.ignored) or source is None
 
 
-def test_mechanisms_of_newer_releases_are_named() -> None:
-    cluster = read(
-        file("topic.properties", "cleanup.policy=delete", "remote.storage.enable=true"),
-        file(
-            "server.properties",
-            "process.roles=broker",
-            "node.id=1",
-            "replica.selector.class=x",
-            "eligible.leader.replicas.enable=true",
-            "transaction.partition.verification.enable=true",
-        ),
-        version="3.9",
-    )
-    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
-        "remote.storage.enable": "tiered storage is not modelled: the answer is for a log on the brokers' own disks",
-        "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
-    }
-    assert meaning(cluster, "replica.selector.class") == "consumers read from the leader: no client.rack is given"
-    assert ignored(cluster, WhyIgnored.NO_TRANSACTIONS) == {
-        "transaction.partition.verification.enable": "concerns transactions only"
-    }
-    assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"node.id"}
-
-
-def test_a_disabled_mechanism_matches_the_models_assumption() -> None:
-    cluster = read(
-        file("topic.properties", "cleanup.policy=delete", "flush.ms=9223372036854775807"),
-        version="2.1",
-    )
-    assert ignored(cluster, WhyIgnored.ASSUMED) == {
-        "cleanup.policy": "is what the model assumes",
-        "flush.ms": "is what the model assumes",
-    }
-
-
-def test_idempotence_and_transactions_are_unknown_before_0_11() -> None:
-    clients = (
-        file("producer.properties", "acks=all", "enable.idempotence=true", "transactional.id=t"),
-        file("consumer.properties", "group.id=g", "isolation.level=read_committed"),
-    )
-    assert ignored(read(*clients, version="0.11"), WhyIgnored.UNKNOWN) == {}
-    assert ignored(read(*clients, version=None), WhyIgnored.UNKNOWN) == {}
-    assert ignored(read(*clients, version="0.10.2"), WhyIgnored.UNKNOWN) == {
-        "enable.idempotence": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
-        "transactional.id": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
-        "isolation.level": "Kafka 0.10.2 does not know this consumer setting, which is new in 0.11.0",
-    }
-
-
-def test_releases_older_than_the_list_know_what_its_first_release_knows() -> None:
-    cluster = read(file("topic.properties", "min.insync.replicas=2", "retention.ms=1"), version="0.9")
-    assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
-    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"retention.ms": RETENTION}
+# --- What is ignored --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("line", "version", "reason"),
-    [
-        ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
-        ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
-        ("min.insync.replica=3", None, "Kafka up to 3.9 has no such topic setting; did you mean min.insync.replicas?"),
-        ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
-        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
-        ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
-        ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
-        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
-        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
-    ],
-)
-def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None, reason: str) -> None:
-    (unknown,) = read((TOPIC, file("topic.properties", line)), version=version).ignored
-    assert (unknown.why, unknown.reason, unknown.source) == (WhyIgnored.UNKNOWN, reason, "topic.properties:1")
-
-
-@pytest.mark.parametrize(
-    ("line", "version", "meant"),
+    ("lines", "version", "meant"),
     [
         ("min.insync.replica=3", "3.9", "min.insync.replicas"),
         ("min.insync.replica=3", "4.1", "min.insync.replicas"),
@@ -1698,30 +1272,19 @@ def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None,
         ("Acks=1", "3.9", "acks"),
         ("min-insync-replicas=1", "3.9", "min.insync.replicas"),
         ("retires=0", "3.9", "retries"),
-        ("broker.id=1\nproducer.acks=1", "3.9", "acks"),
-        ("broker.id=1\nconfluent.reporter.producer.acks=1", "3.9", ""),
+        ("broker.id=1 producer.acks=1", "3.9", "acks"),
+        ("broker.id=1 confluent.reporter.producer.acks=1", "3.9", ""),
         ("ack=1", "3.9", "acks"),
         ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
         ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
         ("a.plugins.own.key=1", "3.9", ""),
     ],
 )
-def test_a_misspelt_setting_on_which_the_answer_depends_is_told_apart(line: str, version: str, meant: str) -> None:
-    *_, one = read((TOPIC, file("topic.properties", line)), version=version).ignored
+def test_a_misspelt_setting_on_which_the_answer_depends_is_told_apart(lines: str, version: str, meant: str) -> None:
+    *_, one = read(f"--topic t: {lines}", version).ignored
     assert one.meant == meant
     if meant and meant != "acks":
         assert one.reason.endswith(f"; did you mean {meant}?")
-
-
-def test_one_role_may_know_a_key_later_than_another() -> None:
-    lines = ("broker.id=0", "sasl.jaas.config=x")
-    broker = file("server.properties", *lines)
-    assert ignored(read(broker, version="0.10.2"), WhyIgnored.UNKNOWN) == {
-        "sasl.jaas.config": "Kafka 0.10.2 does not know this broker setting, which is new in 1.1"
-    }
-    assert ignored(read(broker, version="1.1"), WhyIgnored.UNKNOWN) == {}
-    producer = file("producer.properties", "acks=1", lines[1])
-    assert ignored(read(producer, version="0.10.2"), WhyIgnored.UNKNOWN) == {}
 
 
 SECRETS = """
@@ -1732,66 +1295,68 @@ SECRETS = """
 
 @pytest.mark.parametrize("key", SECRETS.split())
 def test_secrets_are_never_shown(key: str) -> None:
-    cluster = read((BROKER, file("server.properties", f"{key}=hunter2")))
+    cluster = read(f"--broker b: {key}=hunter2")
     assert [(each.key, each.value) for each in cluster.ignored] == [(key, "[hidden]")]
     assert "hunter2" not in repr(cluster)
 
 
 def test_a_shown_value_is_one_printable_line() -> None:
-    cluster = read((TOPIC, file("topic.properties", r"a\nb=x\u001b[31mred\uD83D \u00e9", "client.id=Zürich")))
+    path = written(r"a\nb=x\u001b[31mred\uD83D \u00e9", "client.id=Zürich", r"transactional.id=a\u001bt")
+    (cluster,) = read_clusters([(TOPIC, path)], "3.9").clusters
     assert [(each.key, each.value) for each in cluster.ignored] == [
         (r"a\nb", r"x\x1b[31mred\ud83d é"),
         ("client.id", "Zürich"),
     ]
+    assert r"transactional.id=a\x1bt (some.properties:3): records belong to transactions (taken as the producer's)" in (
+        understood(cluster)
+    )
 
 
 def test_an_ignored_property_is_reported_in_full() -> None:
-    (only,) = read(file("topic.properties", "segment.bytes=1")).ignored
-    assert only == Ignored(
-        "segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on replication", "topic.properties:1"
-    )
+    (only,) = read("t: segment.bytes=1").ignored
+    assert only == Ignored("segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on replication", "t:1")
 
 
 # --- The files that Kafka ships ---------------------------------------------------------------------------------------
 
-
-def shipped(release: str, *names: str) -> Sequence[Path]:
-    return [SHIPPED_FILES / release / f"{name}.properties" for name in names]
+RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
+OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 
 
 @needs_shipped_files
 @pytest.mark.parametrize("release", ["kafka-0.10.2", "kafka-2.1", "kafka-3.9"])
 @pytest.mark.parametrize(("name", "role"), [("server", BROKER), ("producer", PRODUCER), ("consumer", CONSUMER)])
 def test_the_roles_of_the_files_shipped_with_kafka(release: str, name: str, role: Role) -> None:
-    (path,) = shipped(release, name)
+    path = SHIPPED_FILES / release / f"{name}.properties"
     assert role_of(read_properties(path), path) is role
 
 
 @needs_shipped_files
-@pytest.mark.parametrize(("version", "properties"), [("0.10.2", 19), ("2.1", 22), ("3.9", 20)])
-def test_the_files_shipped_with_kafka_are_fully_understood(version: str, properties: int) -> None:
-    cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
-    assert len(cluster.ignored) == properties
+@pytest.mark.parametrize("version", ["0.10.2", "2.1", "3.9"])
+def test_the_files_shipped_with_kafka_are_fully_understood(version: str) -> None:
+    folder = SHIPPED_FILES / f"kafka-{version}"
+    paths = [folder / f"{name}.properties" for name in ("server", "producer", "consumer")]
+    (cluster,) = read_clusters([(None, path) for path in paths], version).clusters
+    count = sum(len(read_properties(path)) for path in paths)
+    used = {place for setting in cluster.understood for place in setting.source.split(" and ") if place[0] == "/"}
+    assert len(cluster.ignored) == count - len(used)
     offsets_topic = {} if version == "0.10.2" else {"offsets.topic.replication.factor": OFFSETS_TOPIC}
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"log.retention.hours": RETENTION, **offsets_topic}
     assert set(ignored(cluster, WhyIgnored.NO_TRANSACTIONS)) == (
         set() if version == "0.10.2" else {"transaction.state.log.min.isr", "transaction.state.log.replication.factor"}
     )
-
-
-@needs_shipped_files
-def test_the_files_shipped_with_kafka_0_10_2_give_a_cluster_of_defaults() -> None:
-    cluster = read(*shipped("kafka-0.10.2", "server", "producer", "consumer"))
-    source = "Kafka 0.10.2's default"
-    assert cluster.generation == Generation("0.10", {}, None)
-    assert (cluster.producer.acks, cluster.min_insync_replicas) == (Setting("1", source), Setting(1, source))
-    assert (cluster.replication_factor, cluster.unclean_election) == (Setting(1, source), Setting(True, source))
+    if version == "0.10.2":
+        assert (cluster.generation, {*understood(read())} - {*understood(cluster)}) == (
+            Generation("0.10", {}, None),
+            set(),
+        )
 
 
 # --- The list of keys -------------------------------------------------------------------------------------------------
 
 
 def test_the_number_of_keys_of_each_role() -> None:
+    """As many as ConfigDefs of Kafka 0.10.0 to 3.9 and of the old Scala clients have, with three features."""
     assert {role.value: len(keys_of(role)) for role in Role} == {
         "broker": 349,
         "topic": 37,

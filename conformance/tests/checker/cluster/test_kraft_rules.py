@@ -13,7 +13,6 @@ import pytest
 from isrcheck.checker.answers.planning import numbers
 from isrcheck.checker.cluster.cluster import Cluster, read_clusters
 from isrcheck.checker.cluster.generation import transactions_generation
-from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import releases, version_of_binaries
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import BrokerStateCheck
@@ -26,12 +25,6 @@ def read(*lines: str, version: str | None, metadata_version: str | None = None) 
     Path("server.properties").write_text("\n".join(("process.roles=broker,controller", "node.id=1", *lines)) + "\n")
     (found,) = read_clusters([(None, Path("server.properties"))], version, metadata_version=metadata_version).clusters
     return found
-
-
-def refusal(*lines: str, version: str | None, metadata_version: str | None = None) -> str:
-    with pytest.raises(PropertiesError) as error:
-        read(*lines, version=version, metadata_version=metadata_version)
-    return str(error.value)
 
 
 def switches_of(cluster: Cluster) -> dict[str, int]:
@@ -161,47 +154,3 @@ def test_every_generation_and_every_release_has_its_place() -> None:
 def test_transactions_follow_the_feature_and_the_release(level: int, version: str, protocol: str) -> None:
     """A fence raises the epoch twice in 4.0.0 alone (KAFKA-19367)."""
     assert transactions_generation(version_of_binaries(version), level) == protocol
-
-
-# --- What is refused --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("lines", "version", "metadata_version", "says"),
-    [
-        ((), "4.1.1.1", None, "--kafka-version: Kafka 4.1.1.1 does not exist: since 1.0 a release has three numbers;"
-         " write 4.1.1"),
-        ((), "3.10", None, "--kafka-version: Kafka 3.10 does not exist or has no replication; write another release,"
-         " for example 3.9"),
-        ((), "4.4", "4.4-IV3", "--metadata-version: Kafka has no internal version 4.4-IV3; write 4.4"),
-        ((), "4.2", "4.3-IV0", "--metadata-version: metadata.version: Kafka 4.2 refuses 4.3-IV0, which is newer; write"
-         " 4.2 or older, or correct --kafka-version"),
-        (("eligible.leader.replicas.version=2",), "4.4", None, "server.properties:3: eligible.leader.replicas.version:"
-         " '2' is neither 0 nor 1; write 1 if the feature is on, or 0"),
-        ((ELR_ON,), "4.4", "4.0-IV0", "server.properties:3: eligible.leader.replicas.version=1 needs metadata.version"
-         " 4.0-IV1 or newer, but it is 4.0-IV0 (--metadata-version); correct one of them"),
-        ((ELR_ON,), "3.9", None, "server.properties:3: eligible.leader.replicas.version=1 needs metadata.version"
-         " 4.0-IV1 or newer, but it is 3.9 (--kafka-version); correct one of them"),
-        (("transaction.version=2",), "3.9", None, "server.properties:3: transaction.version=2 needs Kafka 4.0 or newer,"
-         " but it is 3.9 (--kafka-version); correct one of them"),
-        (("transaction.version=3",), "4.4", None, "server.properties:3: transaction.version: '3' is none of 0, 1 and 2;"
-         " write 2 if transactions end with a new epoch, or 0"),
-        ((ELR_ON, "zookeeper.connect=a:2181"), None, None, "server.properties:4: zookeeper.connect=a:2181 contradicts"
-         " KRaft (process.roles=broker,controller in server.properties:1): either ZooKeeper or KRaft controllers keep"
-         " the metadata of a cluster; leave one of them out"),
-    ],
-)  # fmt: skip
-def test_what_no_cluster_can_have_is_refused_in_one_line(
-    lines: tuple[str, ...], version: str | None, metadata_version: str | None, says: str
-) -> None:
-    assert refusal(*lines, version=version, metadata_version=metadata_version) == says
-
-
-def test_elr_with_zookeeper_is_refused() -> None:
-    Path("z").write_text("broker.id=1\nzookeeper.connect=a:2181\neligible.leader.replicas.version=1\n")
-    with pytest.raises(PropertiesError) as error:
-        read_clusters([(None, Path("z"))], "3.9")
-    assert str(error.value) == (
-        "z:2: zookeeper.connect=a:2181 contradicts KRaft (eligible.leader.replicas.version=1 in z:3): either ZooKeeper"
-        " or KRaft controllers keep the metadata of a cluster; leave one of them out"
-    )

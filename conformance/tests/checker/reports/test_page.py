@@ -18,7 +18,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.answers import doctor
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.reports import reporting
+from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.results.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.running import marked_folder, session, trace_writer
@@ -306,7 +306,7 @@ def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_report_is_reported(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(reporting, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(reports, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out
@@ -496,10 +496,9 @@ def test_an_unwritable_report_is_one_line_and_the_text_is_printed(check, tmp_pat
     def full(path, content):
         if path.name == "results.sarif" and b"stays_safe" in content:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    monkeypatch.setattr(marked_folder, "_write", full)
+    monkeypatch.setattr(marked_folder, "write_through", full)
     code, out, err = check("MODEL --report DIR")
     assert code == 2
     assert re.fullmatch(r"check: DIR/\.draft-\w+/results\.sarif: the report cannot be written: No space left .*\n", err)

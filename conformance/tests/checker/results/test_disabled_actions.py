@@ -19,17 +19,14 @@ MODEL = '''\
 
 from isrcheck.language import Domain, action, between, bound, budget, field, require, setting, switch
 
-
 class Configuration:
     places = bound(2, "places", least=0)
     thefts = budget(1, "thefts")
     colour = setting(1, "a colour", most=3)
     NEW = switch(True, "the new way")
 
-
 class Place(Domain, size="places"):
     pass
-
 
 class State:
     thefts_left = field(values=between(0, 3), initially=1)
@@ -37,16 +34,13 @@ class State:
     b = field(values=between(0, 3))
     door = field(values=between(0, 3))
 
-
 def is_open(s):
     return s.door > 0
-
 
 @action
 def takes(s, place: Place):
     require(s.a < 3)
     s.a += 1 + place - place
-
 
 @action
 def steals(s, place: Place):
@@ -55,13 +49,11 @@ def steals(s, place: Place):
     require(s.thefts > 0)
     s.thefts_left -= 1
 
-
 @action
 def paints(s):
     require(any(s.colour == i for i in range(1, 3)))
     require(s.a < 3)
     s.a += 1
-
 
 @action
 def works_the_new_way(s):
@@ -71,20 +63,17 @@ def works_the_new_way(s):
     require(s.a == 3)
     s.a = 0
 
-
 @action
 def enters(s):
     """The door is shut, until somebody knocks."""
     require(is_open(s))
     s.b = 0
 
-
 @action
 def knocks(s):
     """Nobody knocks before somebody is in."""
     require(s.b == 1)
     s.door = 1
-
 
 @action
 def breaks_in(s):

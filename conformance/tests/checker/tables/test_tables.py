@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -26,57 +26,46 @@ from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
 from isrcheck.checker.tables.write import MOST_OF_A_LEVEL, Tables, rows_of
+from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.conformance.examples import ask_the_tables
 from isrcheck.models import registry
 
 STAIRS = '''\
 """A climber who takes one step or two."""
 
-from isrcheck.language import action, always, between, bound, field, require, setting, sometimes
-
+from isrcheck.language import action, always, between, bound, field, require, setting, sometimes, terminal
 
 class Configuration:
     most = bound(3, "how many steps there are", least=1, most=127, option="--most")
     limit = setting(2, "how far it is safe", option="--limit")
 
-
 class State:
     height = field(values=between(0, "most"))
-
 
 @action
 def climber_steps(s):
     require(s.height < s.most)
     s.height += 1
 
-
 @action
 def climber_leaps(s):
     require(s.height + 1 < s.most)
     s.height += 2
 
-
 def is_even(s):
     return s.height == 2
-
 
 @always
 def stays_safe(s):
     return s.height <= s.limit
 
-
 @always(permitted=is_even)
 def avoids_two(s):
     return s.height != 2
 
-
 @sometimes
 def gets_up(s):
     return s.height == s.most
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -364,10 +353,7 @@ def test_a_folder_with_other_contents_is_refused(check, tmp_path, make, message)
     ],
 )  # fmt: skip
 def test_forms_without_tables_are_refused(check, tmp_path, line, message):
-    code, out, err = check(line)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"check: {message}")
-    assert err.count("\n") == 1
+    assert_refused(check(line), message)
     assert not (tmp_path / "found").exists()
 
 
@@ -376,7 +362,7 @@ def test_without_pyarrow_the_cure_is_named_before_the_search(check, tmp_path, mo
     assert check("stairs.py --tables found") == (
         2, "", "check: --tables needs the package pyarrow, which is not installed: pip install 'isrcheck[spark]'\n"
     )  # fmt: skip
-    assert check("stairs.py")[0] == 12
+    assert check("stairs.py")[0] == VIOLATED
 
 
 def test_a_plain_check_needs_no_pyarrow(tmp_path):
@@ -428,7 +414,7 @@ def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatc
 
     monkeypatch.setattr(write, "sampled_edges", pressed)
     code, out, err = check("stairs.py --tables found")
-    assert code == 130
+    assert code == INTERRUPTED
     assert verdict_of(out).startswith("VIOLATED: stays_safe at step 2")
     assert err.splitlines() == [
         "check: interrupted; this is what was found so far",
@@ -447,7 +433,7 @@ def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path
 
     expand = SingleThread.expand
     monkeypatch.setattr(SingleThread, "expand", pressed)
-    assert check("stairs.py --continue --tables found")[0] == 130
+    assert check("stairs.py --continue --tables found")[0] == INTERRUPTED
     assert files(tmp_path / "found") == {}
 
 

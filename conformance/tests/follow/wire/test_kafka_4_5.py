@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import RECORDINGS, SHARED
-from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.online.follow import Followed, follow_online, stream_of
 from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest, Metadata, Reassignment
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
@@ -77,31 +76,28 @@ REFUSED = '"partition_index":0,"error_code":"invalid_replica_assignment"'
 
 
 @pytest.mark.parametrize(
-    ("name", "length"),
+    ("name", "length", "failures"),
     [
-        ("leader_killed", 75),
-        ("auto_rebalance", 66),
-        ("controlled_shutdown", 55),
-        ("stale_record_control", 28),
-        ("steady", 88),
-        ("transactions", 71),
+        ("leader_killed", 75, {}),
+        ("auto_rebalance", 66, {}),
+        ("controlled_shutdown", 55, {}),
+        ("stale_record_control", 28, {}),
+        ("steady", 88, {}),
+        ("transactions", 71, {}),
+        # 40 records of an idempotent producer; a dying broker has cut an answer off: `api` of line 410 is null.
+        exhaustive(("idempotent_leader_killed", 166, {})),
+        # A log has a record twice, and its producer is not idempotent: `retries` is the number of copies. Without it,
+        # the search does not end.
+        ("missed_demotion_nohold3", 58, {"no_duplicates": (PERMITTED, 37)}),
     ],
 )
-def test_a_run_without_loss_is_explained(name: str, length: int) -> None:
+def test_a_run_without_loss_is_explained(name: str, length: int, failures: dict[str, tuple[str, int]]) -> None:
     outcome = followed(recording(name))
     assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.failures) == (length, ())
+    assert (outcome.trace.length, outcome.exit_code, broken(outcome)) == (length, 0, failures)
     assert outcome.passed[-1] == len(outcome.recording.lines)
-
-
-@pytest.mark.exhaustive
-def test_an_answer_that_is_cut_off_by_a_dying_broker_is_not_used() -> None:
-    """40 records of an idempotent producer; `api` of line 410 is null."""
-    folder = recording("idempotent_leader_killed")
-    outcome = followed(folder)
-    assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.failures) == (166, ())
-    assert "1 of unknown kind" in outcome.recording.unused
+    assert outcome.trace.instance.configuration.retries >= len(failures)
+    assert ("1 of unknown kind" in outcome.recording.unused) == name.startswith("idempotent")
 
 
 @pytest.mark.parametrize(("notes", "beside"), [(True, True), (True, False), (False, True)])
@@ -299,41 +295,36 @@ def test_a_header_beside_the_wire_gives_settings() -> None:
     assert (header["min.insync.replicas"], header["unclean.leader.election.enable"]) == (1, True)
 
 
-def test_a_record_that_a_log_shows_twice_was_sent_again() -> None:
-    """Its producer is not idempotent: `retries` is the number of copies. Without it, the search does not end."""
-    outcome = followed(recording("missed_demotion_nohold3"))
-    assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.exit_code, broken(outcome)) == (58, 0, {"no_duplicates": (PERMITTED, 37)})
-    assert outcome.trace.instance.configuration.retries == 1
+Conform = Callable[..., tuple[int, str, str]]
 
 
-def told_of(folder: Path, protocol: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def report_of(folder: Path, protocol: str, conform: Conform) -> tuple[int, str]:
     """What a person reads who types the command: the exit code, and the report on one line."""
-    code, said, _ = checking(main, capsys)("follow", str(folder), "--protocol", protocol)
-    return code, " ".join(said.split())
+    code, report, _ = conform("follow", folder, "--protocol", protocol)
+    return code, " ".join(report.split())
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("protocol", ["4.1", "4.3"])
-def test_the_loss_by_a_stale_record_is_told(protocol: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = told_of(KEPT / "stale_record", protocol, capsys)
+def test_the_loss_by_a_stale_record_is_told(protocol: str, conform: Conform) -> None:
+    code, report = report_of(KEPT / "stale_record", protocol, conform)
     assert code == 12
-    assert f"is a behaviour of {protocol}, in 22 steps" in told
+    assert f"is a behaviour of {protocol}, in 22 steps" in report
     assert (
-        "record PRECIOUS was acknowledged (line 491), and is not in the log any more (line 683): acked_not_lost is"
+        "record PRECIOUS was acknowledged (line 491), and is no longer in the log (line 683): acked_not_lost is"
         " violated at step 12; before that: kill -9 broker 1 (line 502); not permitted: "
-    ) in told
-    assert "Every path that explains the recording violates a promise" in told
-    assert "It keeps to time: the executable cluster takes the same steps." in told
+    ) in report
+    assert "Every path that explains the recording violates a promise" in report
+    assert "It keeps to time: the executable cluster takes the same steps." in report
 
 
-def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(conform: Conform) -> None:
     hint = (
-        "The rules are those of 2.4, because no --protocol is given; another is chosen with --protocol,"
-        " from 0.8 to 4.3."
+        "The rules are those of 2.4, because no --protocol is given; choose other rules with"
+        " --protocol, from 0.8 to 4.3."
     )
     for words in ((), ("--protocol", "2.4")):
-        code, said, _ = checking(main, capsys)("follow", str(KEPT / "stale_record"), *words)
+        code, said, _ = conform("follow", str(KEPT / "stale_record"), *words)
         assert code == 20
         assert said.startswith(f"REJECTED at {KEPT / 'stale_record' / 'wire.ndjson'}:683: ")
         assert (hint in " ".join(said.split())) is (not words)
@@ -353,14 +344,14 @@ def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(capsys: pyte
     ],
 )
 def test_a_run_with_eligible_leader_replicas_is_followed_with_its_loss(
-    name: str, steps: int, lost: tuple[int, int] | None, capsys: pytest.CaptureFixture[str]
+    name: str, steps: int, lost: tuple[int, int] | None, conform: Conform
 ) -> None:
     """`md3` and the controls `mdctl1` and `src` lose nothing: the README of each folder says how often a run did."""
-    code, told = told_of(eligible(name), "4.3", capsys)
+    code, report = report_of(eligible(name), "4.3", conform)
     assert code == (0 if lost is None else 12)
-    assert f"is a behaviour of 4.3, in {steps} steps" in told
+    assert f"is a behaviour of 4.3, in {steps} steps" in report
     sentences = re.findall(
-        r"record (\S+) was acknowledged \(line (\d+)\), and is not in the log any more \(line (\d+)\)", told
+        r"record (\S+) was acknowledged \(line (\d+)\), and is no longer in the log \(line (\d+)\)", report
     )
     assert sentences == ([] if lost is None else [("PRECIOUS", *map(str, lost))])
 
@@ -380,9 +371,9 @@ def test_traffic_of_a_consumer_group_is_followed_online() -> None:
     assert (outcome.cost.lines, outcome.keeps) == (3421, True)
 
 
-def test_records_that_the_recorder_could_not_decode_are_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_that_the_recorder_could_not_decode_are_refused_in_one_line(conform: Conform) -> None:
     path = recording("compressed") / "wire.ndjson"
-    code, _, complaint = checking(main, capsys)("follow", str(path))
+    code, _, complaint = conform("follow", str(path))
     assert (code, complaint) == (
         2,
         f"conform: {path}:190: the records of a batch are not decoded (compressed: lz4); record again with"
@@ -391,20 +382,20 @@ def test_records_that_the_recorder_could_not_decode_are_refused_in_one_line(caps
 
 
 @pytest.mark.parametrize("name", ["leader_killed", "reassign", "unclean", "missed_demotion_frozen"])
-def test_the_folders_are_audited_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folders_are_audited_as_they_are(name: str, conform: Conform) -> None:
     """R4: with checkpoints that Kafka has created, and never written, and folders that are being deleted."""
     folder = recording(name)
-    code, said, _ = checking(main, capsys)("audit", *(str(folder / f"broker{number}") for number in (1, 2, 3)))
+    code, said, _ = conform("audit", *(str(folder / f"broker{number}") for number in (1, 2, 3)))
     assert (code, said.splitlines()[-1]) == (0, "HOLDS: every invariant, in 1 partition")
 
 
 @pytest.mark.parametrize(
     ("name", "lost"), [("missed_demotion_frozen", ["2 (line 3: PRECIOUS)"]), ("unclean", ["3 (line 4", "4 (line 5"])]
 )
-def test_the_audit_names_the_lost_records(name: str, lost: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_audit_names_the_lost_records(name: str, lost: list[str], conform: Conform) -> None:
     folder = recording(name)
     brokers = [str(folder / f"broker{number}") for number in (1, 2, 3)]
-    code, said, _ = checking(main, capsys)("audit", *brokers, "--acked", str(folder / "acked.txt"))
+    code, said, _ = conform("audit", *brokers, "--acked", str(folder / "acked.txt"))
     found = [line for line in said.splitlines() if line.startswith("BROKEN: t-0")]
     assert (code, len(found)) == (12, len(lost))
     for line, offset in zip(found, lost, strict=True):

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
 from conformance.tests.support.follow import table
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.recorded.lines import Metadata
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
@@ -22,13 +20,6 @@ from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 
 WIRE = RECORDINGS / "wire"
-
-
-@pytest.fixture
-def conform(capsys):
-    """Run `conform`: exit code, stdout, stderr."""
-    run = checking(main, capsys)
-    return lambda *words: run(*map(str, words))
 
 
 def followed(name: str, protocol: str, **values: int) -> Outcome:
@@ -173,6 +164,7 @@ def test_the_kinds_of_observations(name: str, kinds: str) -> None:
         ("leader_killed", "3.7", 75),
         ("stale_record_control", "3.7", 58),
         ("transactions", "3.7", 57),
+        ("below_min_isr", "3.7", 50),
     ],
 )
 def test_the_right_generation_explains(name: str, protocol: str, length: int) -> None:
@@ -240,12 +232,6 @@ def test_a_rejection_names_the_gate_of_the_high_watermark_where_it_is_off() -> N
     assert named in told
     told = " ".join(tell(followed("stale_record", "2.4")))
     assert named not in told
-
-
-def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
-    outcome = followed("below_min_isr", "3.7")
-    assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.failures) == (50, ())
 
 
 @pytest.mark.exhaustive

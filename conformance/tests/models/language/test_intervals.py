@@ -274,8 +274,8 @@ class Recorded(Intervals):
         super().__init__(named, lambda domain: 0)
         self.said: dict[tuple[int, ...], Interval] = {}
 
-    def _value(self, expression: Expression, known: Locals) -> Interval:
-        found = super()._value(expression, known)
+    def value(self, expression: Expression, locals_: Locals) -> Interval:
+        found = super().value(expression, locals_)
         span = expression.span
         place = span.line, span.column, span.end_line, span.end_column
         self.said[place] = hull(found, self.said.get(place))

@@ -86,7 +86,7 @@ def test_graphics_of_one_step(trace_file: Path) -> None:
 def test_no_file_is_overwritten_without_force(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.html").write_text("mine")
     words = ["page", str(trace_file), "-o", "out.html"]
-    told = "out.html: exists already and is not overwritten; name another file, or add --force"
+    told = "out.html: exists already and is not overwritten; choose a new name, or add --force"
     assert complaint(capsys, *words) == told
     assert Path("out.html").read_text() == "mine"
     assert main([*words, "--force"]) == 0

@@ -60,7 +60,7 @@ def test_graphics_have_a_bar_for_each_time_in_the_isr(trace, tmp_path):
     assert len(bars) == 8
     code, _, err = trace("--svg", "isr.svg")
     assert code == 2
-    assert "isr.svg: exists already and is not overwritten; name another file, or add --force" in err
+    assert "isr.svg: exists already and is not overwritten; choose a new name, or add --force" in err
 
 
 def test_of_a_kafka_trace_the_isr_of_the_controller_and_of_each_broker():

@@ -80,7 +80,7 @@ HEADLINES = {
         "elected, although broker 0 still has it"
     ),
     "unregistered_broker_stays_eligible": (
-        "The partition has no leader, and nobody who could return may lead it: an operator unregisters broker 1, "
+        "The partition has no leader, and no broker that could return may lead it: an operator unregisters broker 1, "
         "which is down"
     ),
     "applied_change_is_dropped": (
