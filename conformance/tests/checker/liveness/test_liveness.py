@@ -153,6 +153,7 @@ HISTORIES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HISTORIES)
 def test_the_shortest_violating_behaviour_is_found(searched, name):
     text, finding = HISTORIES[name]

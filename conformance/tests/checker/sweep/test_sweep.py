@@ -31,6 +31,8 @@ from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
+pytestmark = pytest.mark.sampled
+
 DOOR = '''\
 """A counter that goes up, as far as it is let."""
 
