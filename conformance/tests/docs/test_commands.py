@@ -93,6 +93,7 @@ def console(tmp_path, monkeypatch, capsys):
     return Console(tmp_path, capsys)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
