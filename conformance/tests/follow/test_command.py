@@ -15,6 +15,8 @@ from conformance.tests.support.observations import said, write
 from conformance.tests.support.places import RECORDINGS
 from conformance.tests.support.programs import HERE, words_of
 
+pytestmark = pytest.mark.sampled
+
 FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
 
 
