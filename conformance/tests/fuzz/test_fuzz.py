@@ -30,6 +30,8 @@ from isrcheck.models import language
 from isrcheck.models.language.ir.nodes import Expression, Negative, Statement
 from isrcheck.models.registry import load_file
 
+pytestmark = pytest.mark.sampled
+
 SEED = 1
 MANY = 40
 
