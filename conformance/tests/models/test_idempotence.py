@@ -381,6 +381,7 @@ def depths(protocol, **values):
     return *(path and path.depth for path in paths), found.distinct if found.exhausted else None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
@@ -406,6 +407,7 @@ def test_what_repairs_4_1(values):
     assert depths("4.1", **SMALL, partition_changes=1, **values)[:2] == (None, None)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("protocol", "values", "expected"),
     [

@@ -35,6 +35,7 @@ def search(elections, partition_changes, depth=None, **values):
     return instance, exploration, exploration.findings["tolerates_claimed_failures"]
 
 
+@pytest.mark.sampled
 def test_a_new_incarnation_is_counted():
     instance, _, findings = search(2, 5, 11)
     path = findings.found.path

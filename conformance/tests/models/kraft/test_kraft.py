@@ -145,6 +145,7 @@ LATE = assemble(
 )
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("protocol", GENERATIONS)
 def test_a_heartbeat_that_outlives_its_process_breaks_nothing(protocol):

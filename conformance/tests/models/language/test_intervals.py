@@ -363,6 +363,7 @@ class Programs:
         return "\n\n\n".join(functions) + "\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("block", sampled(range(10), lambda block: block < 3))
 def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0
