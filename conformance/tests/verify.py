@@ -95,16 +95,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, help="the number of records, drawn by the seed (default: all)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the sample and of the fuzzer (default: 1)")
     options = parser.parse_args(arguments)
-    chosen = short_records()
-    count = len(chosen)
-    if options.sample is None:
-        chosen = {**chosen, **long_records(options.seed)}
-    elif 0 < options.sample <= count:
-        chosen = dict(random.Random(options.seed).sample([*chosen.items()], options.sample))
-    else:
-        print(f"--sample {options.sample}: there are {count} records; give 1 to {count}", file=sys.stderr)
-        return USAGE
-    print(f"seed {options.seed}: {len(chosen)} records", flush=True)
+    short = short_records()
+    records = chosen = {**short, **long_records(options.seed)}
+    if options.sample is not None:
+        if not 0 < options.sample <= len(short):
+            print(f"--sample {options.sample}: there are {len(short)} records; give 1 to {len(short)}", file=sys.stderr)
+            return USAGE
+        chosen = dict(random.Random(options.seed).sample([*short.items()], options.sample))
+    print(f"seed {options.seed}: {len(chosen)} of {len(records)} records", flush=True)
     same = [_is_same(title, differences) for title, differences in chosen.items()]
     return 0 if all(same) else DIFFERENT
 
