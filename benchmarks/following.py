@@ -48,7 +48,7 @@ def parse(path: Path) -> None:
 
 def follow(path: Path) -> None:
     """Follow the log. Raise AssertionError unless all of it is followed."""
-    assert {outcome.verdict for outcome in follow_log(path)} == {Verdict.FOLLOWS}
+    assert {outcome.verdict for outcome in follow_log(path)} == {Verdict.FOLLOWED}
 
 
 def main() -> None:

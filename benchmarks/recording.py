@@ -4,7 +4,7 @@ Run: python -m benchmarks.recording [ROUND_TRIPS]
 
 A client sends requests one after the other to a node that answers at once: directly, through the proxy, and through
 the proxy with a rule that fits none of them, so that every frame is judged. Requests are Heartbeats of 30 bytes, and
-Produce requests with 100 records of 150 bytes. The four processes (client, node, proxy, and the one that decodes and
+Produce requests with 100 records of 150 bytes. The four processes (client, node, proxy, and a fourth that decodes and
 writes) share the cores. The added time is the difference of the medians, and of the 99th percentiles.
 
 Measured on 2 shared cores (load 3 to 4), 2,000 round trips: Heartbeats take 0.017 ms directly, and 0.044 ms more

@@ -1,8 +1,4 @@
-"""The command `conform`: compares systems with the model, and recorded runs with its behaviours.
-
-In:  the command line: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
-     exit code.
-"""
+"""The command `conform`: compares systems with the model, and recorded runs with its behaviours."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Shared by all commands of `conform`: the gravest exit code, complaints, and the options that choose a model.
-
-In:  the command line.
-Out: values; one line of error on stderr.
-"""
+"""Shared by all commands of `conform`: the gravest exit code, complaints, and the options that choose a model."""
 
 from __future__ import annotations
 

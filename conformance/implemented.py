@@ -7,7 +7,8 @@ the cluster's values for the settings of clients; its seeded bugs.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
 from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, SwitchError, Switches
@@ -53,8 +54,8 @@ def system_of(instance: Instance) -> str:
 def require_bug_of(model: str, bug: str | None) -> None:
     """Check that the system of this model has the bug to be seeded, if any. Raises UsageError."""
     if bug is not None and bug.upper() not in BUGS[model].__members__:
-        known = ", ".join(each.lower() for each in BUGS[model].__members__)
-        raise UsageError(f"{bug} is no bug of a system that replays {model}; choose one of {known}")
+        names = ", ".join(each.lower() for each in BUGS[model].__members__)
+        raise UsageError(f"{bug} is no bug of a system that replays {model}; choose one of {names}")
 
 
 class MissingMechanismError(UsageError):
@@ -65,15 +66,22 @@ class UntimelyError(UsageError):
     """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
 
 
+def with_flags(switches: Switches, instance: Instance) -> Switches:
+    """These switches, where those that are on or off are as in the model, if the model has them."""
+    flags = {each.name for each in fields(switches) if isinstance(each.default, bool)} & instance.model.entries.keys()
+    values: dict[str, Any] = {name: bool(getattr(instance.configuration, name)) for name in flags}
+    return replace(switches, **values)
+
+
 def switches_of(instance: Instance) -> Switches:
     """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
     configuration, missing = instance.configuration, []
-    found = Switches(
+    switches = Switches(
         IDEMPOTENT_CACHE=configuration.remembered_batches,
         # A model without the rules of reassignments removes a replica at once, whatever the ISR.
         REASSIGNED_WITHOUT_THE_OTHERS="REASSIGNED_ONCE_ADDED" not in instance.model.entries,
     )
-    known = {switch.name for switch in fields(found)}
+    names = {switch.name for switch in fields(switches)}
     unused = {
         *(() if configuration.enable_idempotence else OF_IDEMPOTENT_PRODUCERS),
         *(() if configuration.consumers else OF_CONSUMERS),
@@ -83,9 +91,9 @@ def switches_of(instance: Instance) -> Switches:
             continue
         value = getattr(configuration, name)
         spelled = spell(entry, value)
-        if name in known:
+        if name in names:
             try:
-                found = found.with_switch(name, spelled)
+                switches = switches.with_switch(name, spelled)
             except SwitchError:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
@@ -97,4 +105,4 @@ def switches_of(instance: Instance) -> Switches:
     for name, why in IN_ONE_EVENT.items():
         if getattr(configuration, name):
             raise MissingMechanismError(f"{name}=on: {why}, so that nothing can happen in between")
-    return found
+    return switches

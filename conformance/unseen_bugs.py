@@ -1,8 +1,5 @@
 """Which seeded bugs of the executable systems a configuration cannot show, and why.
 
-In:  a configuration of `kafka`, `transactions` or `coordinator`, and the direction: replay, or recorded runs.
-Out: lines of text.
-
 A bug is a mistake at one place of the system. It cannot show if the configuration, or this direction, never leads
 there. A bug that is not named here can show, but need not: walks and runs are random.
 """
@@ -208,9 +205,7 @@ def unmet(bug: AnyBug, configuration: Any) -> Need | None:
 
 
 def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction: str) -> list[str]:
-    """The bugs of a model's system that cannot show, by the missing condition, as lines. `never` are those that this
-    direction never shows.
-    """
+    """The bugs that cannot show, by the missing condition, as lines. `never`: those that the direction never shows."""
     bugs: list[AnyBug] = list(BUGS[model])
     by_reason: dict[str, list[AnyBug]] = {}
     for bug in bugs:
@@ -223,6 +218,6 @@ def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction:
     if not count:
         return []
     lines = [f"{count} of {len(bugs)} seeded bugs (--bug) cannot show here:"]
-    for reason, those in by_reason.items():
-        lines += wrapped(f"{reason}: {', '.join(bug.name.lower() for bug in those)}", "  ")
+    for reason, hidden in by_reason.items():
+        lines += wrapped(f"{reason}: {', '.join(bug.name.lower() for bug in hidden)}", "  ")
     return lines

@@ -13,33 +13,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from isrcheck.certified_trace import Trace as Trace
-    from isrcheck.certified_trace import recheck as recheck
-    from isrcheck.certified_trace import trace as trace
-    from isrcheck.checking import check as check
-    from isrcheck.checking import simulate as simulate
-    from isrcheck.loading import load as load
-    from isrcheck.models.language.model import Instance as Instance
-    from isrcheck.models.language.model import Model as Model
+    from isrcheck.certified_trace import Trace, recheck, trace
+    from isrcheck.checking import check, simulate
+    from isrcheck.loading import load
+    from isrcheck.models.language.model import Instance, Model
     from isrcheck.models.messages import UsageError
-    from isrcheck.result import PropertyResult as PropertyResult
-    from isrcheck.result import Result as Result
-    from isrcheck.result import SimulationResult as SimulationResult
+    from isrcheck.result import PropertyResult, Result, SimulationResult
 
-_MODULES = {
-    "Instance": "isrcheck.models.language.model",
-    "Model": "isrcheck.models.language.model",
-    "PropertyResult": "isrcheck.result",
-    "Result": "isrcheck.result",
-    "SimulationResult": "isrcheck.result",
-    "Trace": "isrcheck.certified_trace",
-    "UsageError": "isrcheck.models.messages",
-    "check": "isrcheck.checking",
-    "load": "isrcheck.loading",
-    "recheck": "isrcheck.certified_trace",
-    "simulate": "isrcheck.checking",
-    "trace": "isrcheck.certified_trace",
+_NAMES = {
+    "certified_trace": ("Trace", "recheck", "trace"),
+    "checking": ("check", "simulate"),
+    "loading": ("load",),
+    "models.language.model": ("Instance", "Model"),
+    "models.messages": ("UsageError",),
+    "result": ("PropertyResult", "Result", "SimulationResult"),
 }
+_MODULES = {name: f"isrcheck.{module}" for module, names in _NAMES.items() for name in names}
 """The module that defines each public name."""
 
 __all__ = [

@@ -1,8 +1,4 @@
-"""The command `isrcheck`: the commands check, trace and conform, and forms of them, under one name.
-
-In:  the words of the command line.
-Out: the output of the named command, and its exit code.
-"""
+"""The command `isrcheck`: the commands check, trace and conform, and forms of them, under one name."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ FORMS = {
     "atlas": ("check", "the recorded answers for every combination of Kafka's settings, as pages"),
     "report": ("conform", "a known failure as a folder from which an issue of Kafka can be filed"),
 }
-"""Forms of a command that are named without it: the command, and the help text."""
+"""Forms that a user types without the name of their command: the command, and the help text."""
 
 
 def main() -> int:

@@ -1,7 +1,6 @@
 """Traces, as Python code and notebooks see them.
 
-In:  the path of a trace file, or a trace that a search found.
-Out: a certified `Trace`: each of its steps has been taken again in plain Python.
+A `Trace`, from a file or from a search, is certified: each of its steps has been taken again in plain Python.
 """
 
 from __future__ import annotations

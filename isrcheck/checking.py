@@ -1,8 +1,6 @@
 """Searches one model from Python, or takes random walks: the command `check MODEL` without a command line.
 
-In:  a model, its configuration, and limits.
-Out: a `Result` or a `SimulationResult`. Files are written only if `out` is given, and nothing is printed unless
-     `progress` is set.
+Files are written only to the folder `out`, and nothing is printed unless `progress` is set.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from isrcheck.checker.results.exploration import Progress
 from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.running import simulation
-from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.session import AskedReduction, SearchSession, reduction_for
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.commands.declarations import count, steps
@@ -91,7 +89,15 @@ def check(
     """
     instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
     _refuse(engine, bound, prove=prove, count_all=count_all)
-    how = _reduction(engine, symmetry=symmetry, reduction=reduction, prove=prove, count_all=count_all)
+    needs = (
+        ("prove=True", prove, "compares lemmas with every state"),
+        ("count_all=True", count_all, "counts every violating state"),
+        ("reduction=False", not reduction, "visits every state"),
+        ("engine='z3'", engine == "z3", "visits no states"),
+    )
+    how = reduction_for(
+        needs, "symmetry=True", is_symmetric=symmetry, is_off=not reduction, visits_states=engine != "z3"
+    )
     depth = None if bound is None else steps("bound", str(bound))
     limits = _limits(depth, memory, seconds, threads, deadlock=deadlock)
     traces = TraceWriter(None if out is None else Path(out))
@@ -121,19 +127,19 @@ def simulate(
     """Take random walks through a model, judge its properties on them, shorten what was found, and return the result.
 
     `walks` is the number of walks, and `depth` the most steps of each; equal seeds give equal walks. `weights` maps
-    actions to numbers: an action with weight 3 is chosen three times as often as one with weight 1, the default. The
-    other arguments are those of `check`. Walks can show failures, but not the absence of failures.
+    actions to numbers: an action with weight 3 is chosen three times as often as an action with weight 1, the default.
+    The other arguments are those of `check`. Walks can show failures, but not the absence of failures.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the simulation is interrupted.
     """
     instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
-    given = [(name, count("weights", str(number))) for name, number in (weights or {}).items()]
+    numbers = [(name, count("weights", str(number))) for name, number in (weights or {}).items()]
     request = SimulationRequest(
         count("walks", str(walks)),
         count("depth", str(depth)),
         seed_of("seed", str(seed)),
         deadlock,
-        simulation.weights_of(given, instance),
+        simulation.weights_of(numbers, instance),
     )
     limits = _limits(None, memory, seconds, threads, deadlock=deadlock)
     traces = TraceWriter(None if out is None else Path(out))
@@ -207,19 +213,3 @@ def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> 
         raise UsageError("prove=True needs the explorer; leave engine='z3' out")
     if engine != "local" and count_all:
         raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")
-
-
-def _reduction(engine: str, *, symmetry: bool, reduction: bool, prove: bool, count_all: bool) -> AskedReduction:
-    """Whether and how the search makes its states fewer, as on the command line. Raises UsageError."""
-    needs = {
-        "prove=True compares lemmas with every state": prove,
-        "count_all=True counts every violating state": count_all,
-        "reduction=False visits every state": not reduction,
-        "engine='z3' visits no states": engine == "z3",
-    }
-    whole = next((why for why, is_given in needs.items() if is_given), "")
-    if symmetry and whole:
-        raise UsageError(f"symmetry=True does not go with {whole.partition(' ')[0]}: {whole}; leave one of them out")
-    if not reduction:
-        return AskedReduction.switched_off()
-    return EVERY_STATE if engine == "z3" else AskedReduction.by_default(symmetry=symmetry, whole=whole)

@@ -1,8 +1,4 @@
-"""The command `isrcheck` itself: its help, the examples, and the completion in shells.
-
-In:  the words of the command line.
-Out: text on stdout, errors on stderr, an exit code.
-"""
+"""The command `isrcheck` itself: its help, the examples, and the completion in shells."""
 
 from __future__ import annotations
 
@@ -36,11 +32,7 @@ COMMAND = Command(
             module="isrcheck.examples",
             help="copy the examples and the recordings of Kafka into a folder",
         ),
-        Subcommand(
-            name="completion",
-            module="isrcheck.completion",
-            help="print the script for shell completion",
-        ),
+        Subcommand(name="completion", module="isrcheck.completion", help="print the script for shell completion"),
     ),
 )
 """The commands and forms have no module here: isrcheck/__main__.py starts them."""

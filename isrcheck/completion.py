@@ -1,8 +1,4 @@
-"""`isrcheck completion`: the script with which a shell completes `isrcheck` and its commands.
-
-In:  the name of a shell.
-Out: the script on stdout.
-"""
+"""`isrcheck completion`: prints the script with which a shell completes `isrcheck` and its commands."""
 
 from __future__ import annotations
 
@@ -67,8 +63,8 @@ def _command_parser(name: str, form: str = "") -> Parser:
     parser: Parser = command.parser(form) if name == "check" else command.COMMAND.parser()
     if form and parser.subcommands:
         parser = parser.subcommands.choices[form]
-    for one in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
-        for action in one.declared():
+    for each in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
+        for action in each.declared():
             kind = (action.metavar or "").partition(".")[0] if isinstance(action.metavar, str) else ""
             if kind in ("FILE", "LOG", "A", "B", "OUT"):
                 action.complete = shtab.FILE

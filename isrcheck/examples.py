@@ -1,6 +1,6 @@
 """Copies the examples of isrcheck into a folder, where a user can change them.
 
-In:  a folder. Out: the files of the examples in that folder; README.md says what each is for.
+The README.md among them says what each file is for.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import os
 from collections.abc import Iterator
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from operator import attrgetter
 from pathlib import Path
 
 from isrcheck.commands.declarations import Option
@@ -71,12 +71,16 @@ def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
     try:
         for path, content in contents.items():
             if path.exists() and not (path.is_file() and path.read_bytes() == content):
-                raise UsageError(f"{path}: a different file has this name and is not overwritten; name another folder")
+                raise UsageError(
+                    f"{path}: a different file has this name and is not overwritten; name a different folder"
+                )
         for path, content in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{target}: the examples cannot be written: {error.strerror}; name another folder") from None
+        raise UsageError(
+            f"{target}: the examples cannot be written: {error.strerror}; name a different folder"
+        ) from None
     return list(contents)
 
 
@@ -84,10 +88,6 @@ def _contents() -> Iterator[tuple[str, bytes]]:
     """The path of each file below the target folder, with the file."""
     yield "README.md", README.encode()
     for package, folder, place in FOLDERS:
-        for file in sorted(files(package).joinpath(folder).iterdir(), key=_name):
+        for file in sorted(files(package).joinpath(folder).iterdir(), key=attrgetter("name")):
             if file.name.endswith(SUFFIXES) and file.name != "__init__.py":
                 yield f"{place}{file.name}", file.read_bytes()
-
-
-def _name(file: Traversable) -> str:
-    return file.name

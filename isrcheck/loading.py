@@ -1,7 +1,6 @@
 """Finds models and instances from what a caller passes: names, paths or objects.
 
-In:  the name of a model, or the path of a model file; a protocol and values, spelled as on the command line.
-Out: a `Model`, or an `Instance` of it. Every error is a UsageError.
+Protocols and values are spelled as on the command line. Every error is a UsageError.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
         if protocol is not None or values or swaps:
             raise UsageError("an instance already fixes protocol and configuration; leave them out, or give the model")
         return model
-    found, named = (model, None) if isinstance(model, Model) else _named(model)
+    loaded, named = (model, None) if isinstance(model, Model) else _named(model)
     if named is not None and protocol is not None and named != protocol:
         raise UsageError(f"{model} already fixes the protocol ({named}); leave protocol={protocol!r} out")
-    return found.instance(protocol or named, values_of(found, values), swaps)
+    return loaded.instance(protocol or named, values_of(loaded, values), swaps)
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
     """Return the number for each entry in `values`, whose names are the model's or Kafka's. Raises UsageError."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)
-        if entry in found:
-            raise UsageError(f"{entry} is given twice; keep one of the values")
-        found[entry] = parse(entry, model.entries[entry], _spelled(model.entries[entry], value))
-    return found
+        if entry in numbers:
+            raise UsageError(f"{entry} is set twice; keep one of the values")
+        numbers[entry] = parse(entry, model.entries[entry], _spelled(model.entries[entry], value))
+    return numbers
 
 
 def target_of(model: Named) -> str:

@@ -3,10 +3,9 @@
     pytest --isrcheck model.py
     pytest --isrcheck "kafka protocol=2.1 bound=6 acks=all"
 
-In:  models with arguments of `isrcheck.check`, from the option or from the ini setting `isrcheck`, one per line.
-Out: a test for each property; a failing test shows the trace. The tests of a model share one search.
-
-pytest loads this file whenever isrcheck is installed, so it imports other modules only when a model is named.
+The ini setting `isrcheck` names models in the same form, one per line. The tests of a model share one search; a failing
+test shows the trace. pytest loads this file whenever isrcheck is installed, so it imports other modules only when a
+model is named.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 MARKER = "isrcheck"
 IMPLICIT = ("in_range", "deadlock")
-"""The built-in property of every model: no value or index leaves its declared range."""
+"""The built-in properties of every model: no value or index leaves its declared range, and no state is stuck."""
 
 PASSED = ("PROVED", "HOLDS", "NO VIOLATION TO DEPTH", "REACHED", "PERMITTED")
 SKIPPED = ("n/a", "NOT REACHED TO DEPTH")
@@ -64,8 +63,8 @@ class Checked(pytest.Collector):
         model, *settings = shlex.split(name) or [""]
         super().__init__(name=name, nodeid=model, **rest)
         self.model = model
-        found = dict(_argument(name, word) for word in settings)
-        self.arguments = {key: found.pop(key) for key in OPTIONS & found.keys()} | {"settings": found}
+        entries = dict(_argument(name, word) for word in settings)
+        self.arguments = {key: entries.pop(key) for key in OPTIONS & entries.keys()} | {"settings": entries}
 
     def collect(self) -> Iterator[pytest.Item]:
         """The test of each property of the model. Raises CollectError if there is no such model."""
@@ -118,13 +117,13 @@ class CheckedProperty(pytest.Item):
             result = self.parent.result
         except isrcheck.UsageError as error:
             raise BrokenPropertyError(str(error)) from None
-        found = result.properties.get(self.name)
-        if found is None:
+        result_of_property = result.properties.get(self.name)
+        if result_of_property is None:
             return  # nothing violates an implicit property
-        if found.verdict in SKIPPED:
-            pytest.skip(f"{self.name}: {found.text}")
-        if found.verdict not in PASSED:
-            raise BrokenPropertyError(_report(found, result))
+        if result_of_property.verdict in SKIPPED:
+            pytest.skip(f"{self.name}: {result_of_property.text}")
+        if result_of_property.verdict not in PASSED:
+            raise BrokenPropertyError(_report(result_of_property, result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The trace, in place of a traceback."""
@@ -141,6 +140,6 @@ class BrokenPropertyError(AssertionError):
     """A property fails or is undecided; the message shows why."""
 
 
-def _report(found: PropertyResult, result: Result) -> str:
-    shown = found.trace or found.permitted_trace
-    return f"{found.name}: {found.text}\n\n{shown or f'reproduce: {result.command}'}"
+def _report(failing: PropertyResult, result: Result) -> str:
+    shown = failing.trace or failing.permitted_trace
+    return f"{failing.name}: {failing.text}\n\n{shown or f'reproduce: {result.command}'}"

@@ -1,8 +1,4 @@
-"""The result of a search, as Python code and notebooks see it.
-
-In:  a run of `checker.results`, or a simulation, and its traces.
-Out: a `Result` or a `SimulationResult`, with a `PropertyResult` for every property.
-"""
+"""The result of a search or a simulation, as Python code and notebooks see it."""
 
 from __future__ import annotations
 
@@ -49,7 +45,7 @@ class Outcome(Generic[RunOf]):
     """The common part of the results of a search and of random walks."""
 
     run: RunOf
-    """The value that `isrcheck.checker` uses."""
+    """The same result as `isrcheck.checker` has it."""
     traces: Mapping[str, Trace]
     """A certified trace for every property that fails, whether the failure is a violation or permitted."""
 
@@ -132,8 +128,8 @@ class Result(Outcome[Run]):
 
     @property
     def _explored(self) -> Exploration | None:
-        found = self.run.exploration
-        return found if isinstance(found, Exploration) else None
+        exploration = self.run.exploration
+        return exploration if isinstance(exploration, Exploration) else None
 
     def as_object(self) -> dict[str, Any]:
         """The object that `check MODEL --json` prints (docs/json.schema.json), ready for json.dumps."""

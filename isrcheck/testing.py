@@ -1,12 +1,10 @@
 """Tests of a system against a model, with Hypothesis; docs/api.md shows how to use it. Needs `isrcheck[testing]`.
 
-In:  instances of models, and the driver of a system: `begin`, `take`, `observe` (`System`);
-     `isrcheck.conformance.replay` defines the interface of drivers.
-Out: strategies for configurations of a model, for walks through it, and for walks that are judged by a property; they
-     shrink towards the default configuration, and towards few steps. And a `RuleBasedStateMachine` with one rule for
-     each action, which runs model and system side by side: after each step, the observed state of the system has to
-     equal that of the model, and the watched properties have to hold. `find` runs a machine and returns the shrunk
-     failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
+Strategies make configurations of a model, walks through it, and walks that are judged by a property; they shrink
+towards the default configuration, and towards few steps. A `RuleBasedStateMachine` with one rule for each action runs a
+model and a system side by side, whose driver is a `System` (`begin`, `take`, `observe`): after each step, the observed
+state of the system has to equal that of the model, and the watched properties have to hold. `find` runs a machine and
+returns the shrunk failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
     A drawn value that contradicts the others is left at its default; a protocol that contradicts `fixed` is drawn
     again. Raises UsageError for an unknown entry or protocol.
     """
-    given = values_of(model, fixed)
+    values = values_of(model, fixed)
     protocols = sorted(model.protocols) if protocol is None else [model.protocol(protocol).name]
 
     @st.composite
@@ -90,10 +88,10 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
         wanted = {
             name: draw(_values(entry), label=name)
             for name, entry in model.entries.items()
-            if name not in given and name not in chosen.switches
+            if name not in values and name not in chosen.switches
         }
         try:
-            instance = model.instance(chosen.name, legal_values(model, chosen.name, given, wanted))
+            instance = model.instance(chosen.name, legal_values(model, chosen.name, values, wanted))
             assume(instance.layouts and instance.first_steps)
         except UsageError:
             reject()
@@ -105,12 +103,12 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
 def legal_values(
     model: Model,
     protocol: str,
-    given: Mapping[str, int],
+    fixed: Mapping[str, int],
     wanted: Mapping[str, int],
     swaps: Mapping[str, str] | None = None,
 ) -> dict[str, int]:
-    """The given values, and all wanted ones that contradict neither them nor the wanted values before them."""
-    values = dict(given)
+    """The fixed values, and all wanted ones that contradict neither them nor the wanted values before them."""
+    values = dict(fixed)
     for name, value in wanted.items():
         try:
             model.instance(protocol, values | {name: value}, swaps)
@@ -158,10 +156,10 @@ def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> 
 
     def judged(walk: Trace) -> Trace | None:
         path = walk.certified
-        found = judgements(instance, prop, path.states, path.steps)
-        end = next((position for position, verdict in enumerate(found) if verdict is not None), None)
+        verdicts = judgements(instance, prop, path.states, path.steps)
+        end = next((position for position, verdict in enumerate(verdicts) if verdict is not None), None)
         if end is not None:
-            return _trace(path.states[: end + 1], path.steps[:end], found[end])
+            return _trace(path.states[: end + 1], path.steps[:end], verdicts[end])
         return None if prop.kind is Kind.SOMETIMES else _trace(path.states, path.steps, HOLDS)
 
     def _trace(states: tuple[Cells, ...], taken: tuple[Step, ...], verdict: str | None) -> Trace:
@@ -186,8 +184,7 @@ STATES = 1 << 14
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure: the trace that leads to it, and either the broken property or the difference between system and
-    model."""
+    """A failure: the trace that leads to it, and the broken property or the difference between system and model."""
 
     trace: Trace
     broken: str | None
@@ -271,8 +268,8 @@ class ModelAndSystem(RuleBasedStateMachine):
         position = self.trace.length
         divergence = Divergence(position, None, cells, self.refused) if self.refused else None
         if divergence is None:
-            differing, found = compared(self.instance, cells, self.system.observe())
-            divergence = None if differing is None else Divergence(position, differing, found)
+            differing, observed = compared(self.instance, cells, self.system.observe())
+            divergence = None if differing is None else Divergence(position, differing, observed)
         if divergence is not None:
             raise FailureFoundError(Failure(Trace(self.trace), None, divergence))
 
@@ -317,13 +314,15 @@ def state_machine(
         if property_of(instance, name).of_steps:
             raise UsageError(f"{name} is a property of transitions; give properties of states")
     # Shrinking reaches the same states many times.
-    known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
+    cached = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
     members: dict[str, Any] = {
         "instance": instance,
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
-        "enabled": staticmethod(known),  # a function in a class would take `self`
-        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("action_index"))},
+        "enabled": staticmethod(cached),  # a function in a class would take `self`
+        "steps_of": {
+            slot: list(steps_of_slot) for slot, steps_of_slot in groupby(instance.steps, key=attrgetter("action_index"))
+        },
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "watched_properties_hold": invariant()(base.watched_properties_hold),

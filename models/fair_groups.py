@@ -1,14 +1,14 @@
 """The steps to which a behaviour must be fair before it can violate a liveness property.
 
-In:  an instance, a liveness property.
-Out: groups of steps: if a step of a group stays possible, a step of the group is eventually taken
-     (`Fairness` in models/language/declarations).
+The steps form groups: if a step of a group stays possible, a step of the group is eventually taken (`Fairness` in
+models/language/declarations).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from isrcheck.models.language.declarations import Fairness, checked_of_action
 from isrcheck.models.language.model import Instance, Property
@@ -20,15 +20,16 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True)
 class FairGroup:
-    """Steps, given by their numbers: if one of them stays possible, one of them is eventually taken.
-
-    They are steps of the actions `what`, for the given `values` of the parameters `each`.
-    """
+    """Steps of which one is eventually taken if one stays possible."""
 
     what: str
+    """Their actions, in words."""
     each: tuple[str, ...]
+    """The parameters that have the same values in all of the steps."""
     values: str
+    """The values of these parameters."""
     steps: frozenset[int]
+    """The numbers of the steps."""
 
     @property
     def name(self) -> str:
@@ -43,25 +44,22 @@ def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
     UsageError if there are too many.
     """
     declared = of_actions(instance) if prop.fair is None else prop.fair
-    found: list[FairGroup] = []
-    for fairness in declared:
-        for group in _groups(instance, fairness):
-            if len(found) == MOST_GROUPS:
-                raise UsageError(
-                    f"{prop.name} is to be fair to more than {MOST_GROUPS} groups of steps; use smaller bounds"
-                )
-            found.append(group)
-    return tuple(found)
+    groups = (group for fairness in declared for group in _groups(instance, fairness))
+    first_groups = tuple(islice(groups, MOST_GROUPS + 1))
+    if len(first_groups) > MOST_GROUPS:
+        what = f"{prop.name} needs fairness to more than {MOST_GROUPS} groups of steps"
+        raise UsageError(f"{what}; use smaller bounds")
+    return first_groups
 
 
 def of_actions(instance: Instance) -> tuple[Fairness, ...]:
     """Return the fairness that the actions of the protocol declare."""
-    found: list[Fairness] = []
+    declared: list[Fairness] = []
     for number, action in enumerate(instance.model.actions):
         function = instance.function(number)
-        given = False if function is None or function.mark is None else function.mark.fair
-        found += checked_of_action(given, action.name, action.name, action.domains)
-    return tuple(found)
+        fair = False if function is None or function.mark is None else function.mark.fair
+        declared += checked_of_action(fair, action.name, action.name, action.domains)
+    return tuple(declared)
 
 
 def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
@@ -72,16 +70,14 @@ def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
         if (action.name in fairness.actions or not fairness.actions) and instance.function(slot) is not None
     ]
     what = " or ".join(fairness.actions) or "any action"
-    found: dict[tuple[int, ...], list[int]] = {}
-    if not fairness.each:
-        found[()] = []
+    steps: dict[tuple[int, ...], list[int]] = {} if fairness.each else {(): []}
     for slot in slots:
-        ranges = {one.parameter.name: one for one in instance.argument_ranges[slot]}
+        ranges = {argument.parameter.name: argument for argument in instance.argument_ranges[slot]}
         places = [list(ranges).index(name) for name in fairness.each]
         for number in range(instance.first_steps[slot], instance.first_steps[slot + 1]):
             ordinals = instance.step(number).ordinals
-            found.setdefault(tuple(ordinals[place] for place in places), []).append(number)
-    for key, numbers in sorted(found.items()):
+            steps.setdefault(tuple(ordinals[place] for place in places), []).append(number)
+    for key, numbers in sorted(steps.items()):
         values = ", ".join(
             f"{name}={ranges[name].spell(value)}" for name, value in zip(fairness.each, key, strict=True)
         )

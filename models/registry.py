@@ -1,7 +1,6 @@
 """The built-in models by name, and the loader for a user's own model.
 
-In:  a name such as `kafka`, `published/kip_101`, `examples/two_phase_commit`, or the path of a user's FILE.py.
-Out: the model, and the protocol that the name contains, if it contains one.
+A name such as `kafka` or `examples/two_phase_commit` means a model; `published/kip_101` also contains its protocol.
 """
 
 from __future__ import annotations
@@ -166,13 +165,13 @@ def _failed(path: Path, error: BaseException) -> UsageError:
 
 def _declared_at(path: Path, error: BaseException) -> str:
     """FILE:LINE of the declaration that is at fault: in the model's file, or in a file that it imports."""
-    found, trace = f"{path}:1", error.__traceback__
+    place, trace = f"{path}:1", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if file.endswith(".py") and not file.startswith(LANGUAGE):
-            found = f"{path if file == str(path.resolve()) else file}:{trace.tb_lineno}"
+            place = f"{path if file == str(path.resolve()) else file}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return place
 
 
 def _line_in(path: Path, error: BaseException) -> int:

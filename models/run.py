@@ -1,10 +1,8 @@
 """The reference semantics: plain CPython calls a model's functions on one state at a time.
 
-In:  an `Instance`, the cells of a state, a step.
-Out: successors and truth values. Every engine must agree with this file, which certifies every trace.
-
-It is slow and obviously right: a state is a list of whole numbers, wrapped in an object that checks every index and
-every written value, so that nothing wraps around and no value leaves its declared range.
+Every engine must agree with this file, which certifies every trace. It is slow and obviously right: a state is a list
+of whole numbers, wrapped in an object that checks every index and every written value, so that nothing wraps around and
+no value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
         return None
     state = State(instance, cells)
     ranges = instance.argument_ranges[step.action_index]
-    arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
+    arguments = [each.argument(ordinal) for each, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
         instance.python(function)(state, *arguments)
         instance.is_within(state.cells)
@@ -127,8 +125,8 @@ def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) ->
 
 
 def _ask(instance: Instance, prop: Property, *arguments: Any, function: Function | None = None) -> bool:
-    asked = function or prop.function
+    predicate = function or prop.function
     try:
-        return bool(instance.python(asked)(*arguments))
+        return bool(instance.python(predicate)(*arguments))
     except ModelError as error:
-        raise ModelError(f"{asked.path}:{asked.line}: {prop.name}: {error}") from None
+        raise ModelError(f"{predicate.path}:{predicate.line}: {prop.name}: {error}") from None

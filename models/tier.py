@@ -91,7 +91,7 @@ class Configuration:
 
 
 def epochs(configuration):
-    """Each election begins one, and each restart of a leader may."""
+    """Each election begins an epoch, and so may each restart of a leader."""
     return configuration.elections + configuration.restarts + 1
 
 
@@ -112,16 +112,17 @@ class LeaderEpoch(Domain, size=epochs):
 
 
 class Segment(Domain, size=lambda c: (c.log_size + c.segment_size - 1) // c.segment_size):
-    """The last one may have no room for all its records, and so is never uploaded."""
+    """The last segment may have no room for all its records; then it is never uploaded."""
 
 
 def up_to_budget(name):
-    """The values of a budget's used amount. Budgets up to three share a state layout, and thus a kernel."""
+    """The used amount of a budget. Budgets up to three share a state layout, and thus a kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
 class State:
-    # Each replica: its log, the records from the local log start to the log end, and what it knows of the rest.
+    # Each replica: its log (the records from the local log start to the log end), and what it knows about the remote
+    # store.
     log_start_offset = field(Replica, values=between(0, "log_size"))
     local_log_start_offset = field(Replica, values=between(0, "log_size"))
     log_end_offset = field(Replica, values=between(0, "log_size"))
@@ -142,8 +143,8 @@ class State:
     isr = field(Replica, values=Flag, initially=True)
     copy_task_has_begun = field(values=Flag)
 
-    # What was acknowledged: the epoch of each record below the high watermark; how long a leader's log ever was; and
-    # before which offset a client has deleted the records.
+    # What was acknowledged: the epoch of each record below the high watermark; the greatest length that a leader's log
+    # has had; and the offset before which a client has deleted the records.
     committed_epoch = field(Offset, values=optional(LeaderEpoch), initially=NONE)
     most_appended = field(values=between(0, "log_size"))
     deleted_before = field(values=between(0, "log_size"))
@@ -186,7 +187,7 @@ def segment_of(s, offset):
 
 
 def end_of(s, segment):
-    """The offset after the last record of a segment."""
+    """The offset behind the last record of the segment."""
     return (segment + 1) * s.segment_size
 
 
@@ -278,7 +279,7 @@ def producer_appends(s):
 
 
 def fetch_offset(s, follower):
-    """Where the follower fetches: at its log end, or where it fetched before it failed to build its state."""
+    """The offset from which the follower fetches: its log end, or the offset at which it failed to build its state."""
     return s.retry_offset[follower] if s.retry_offset[follower] != NONE else s.log_end_offset[follower]
 
 
@@ -294,8 +295,8 @@ def has_to_build(s, follower):
 
 @action(shows="{follower}")
 def follower_fetches(s, follower: Replica):
-    """It truncates where its log differs from the leader's, or begins at the leader's log start if it ends before it,
-    or appends what the leader has, and learns the high watermark and the log start.
+    """The follower truncates where its log differs from the leader's; or, if it ends before the leader's log start,
+    begins there; or appends the leader's records and learns the high watermark and the log start.
 
     Kafka: AbstractFetcherThread.processFetchRequest, fetchOffsetAndTruncate, ReplicaFetcherThread.processPartitionData.
     """
@@ -340,14 +341,14 @@ def leader_advances_high_watermark(s):
 
 @action(shows="{follower}")
 def leader_shrinks_isr(s, follower: Replica):
-    """The follower was too late (replica.lag.time.max.ms), or its broker is away."""
+    """The follower was too slow (replica.lag.time.max.ms), or its broker is down."""
     require(follower != s.leader)
     require(s.isr[follower])
     s.isr[follower] = False
 
 
 def epoch_start_offset(s):
-    """Where the leader's epoch begins in its log."""
+    """The offset at which the leader's epoch begins in its log."""
     return min(
         (offset for offset in range(s.log_size) if s.epoch_cache[s.leader][offset] == s.leader_epoch),
         default=s.log_end_offset[s.leader],
@@ -356,8 +357,8 @@ def epoch_start_offset(s):
 
 @action(shows="{follower}")
 def leader_expands_isr(s, follower: Replica):
-    """Nobody asks whether the follower's epochs and producer state are complete. The answer to the fetch, with the log
-    start, has arrived.
+    """No condition requires the follower's epochs and producer state to be complete. It has received the response to
+    its fetch, with the log start.
 
     Kafka: Partition.maybeExpandIsr, isFollowerInSync: a fetch at the high watermark and in the leader's epoch or later.
     """
@@ -383,8 +384,8 @@ def leader_expands_isr(s, follower: Replica):
 
 
 def fetch_start_offset(s, follower):
-    """Where the follower is to continue in the leader's log: at the local log start, or, if it is empty and
-    follower.fetch.last.tiered.offset.enable is set, at what is not uploaded (ReplicaFetcherThread
+    """The offset at which the follower continues in the leader's log: the local log start or, if its log is empty and
+    follower.fetch.last.tiered.offset.enable is set, the first offset that is not uploaded (ReplicaFetcherThread
     .shouldFetchFromLastTieredOffset, UnifiedLog.fetchEarliestPendingUploadOffset)."""
     if s.follower_fetch_last_tiered_offset_enable == Truth.TRUE and s.log_end_offset[follower] == 0:
         return max(s.local_log_start_offset[s.leader], s.highest_offset_in_remote_storage[s.leader] + 1)
@@ -392,7 +393,7 @@ def fetch_start_offset(s, follower):
 
 
 def can_build(s, follower):
-    """The follower has to, and the remote store has the segment before the offset where it is to continue."""
+    """The follower needs it, and the remote store has the segment before the offset at which it continues."""
     return (
         follower != s.leader
         and has_to_build(s, follower)
@@ -452,15 +453,15 @@ def follower_fails_to_fetch_producer_snapshot(s, follower: Replica):
 
 
 def begin_anew(s, follower):
-    """What a restart forgets."""
+    """The state that a restart forgets."""
     s.retry_offset[follower] = NONE
     s.highest_offset_in_remote_storage[follower] = NONE
 
 
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
-    """It restarts with the truncated log, and with the high watermark that it wrote to disk after the truncation; with
-    an earlier one it would begin there, and build its state again."""
+    """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
+    truncation; with an earlier one it would begin there, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -482,8 +483,8 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
 
 @action(shows="{follower}")
 def follower_resumes_out_of_range(s, follower: Replica):
-    """Before a failed follower has tried again, retention has moved the leader's log start beyond its fetch offset:
-    OFFSET_OUT_OF_RANGE. It continues at its log end, if that is not before the leader's log start.
+    """Before a follower that failed has tried again, retention has moved the leader's log start beyond its fetch
+    offset: OFFSET_OUT_OF_RANGE. It continues at its log end, if that is not before the leader's log start.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate, offsetToFetch = max(leaderStartOffset, replicaEndOffset).
     """
@@ -525,8 +526,8 @@ def highest_remote_offset(s, replica):
 
 
 def found_log_start_offset(s, replica):
-    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the cache; if
-    there is none, the local log start offset."""
+    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the cache;
+    without such a segment, the local log start offset."""
     return min(
         (
             segment * s.segment_size
@@ -624,7 +625,7 @@ def only_local_size(s, highest_offset):
 
 
 def is_in_lineage(s, segment):
-    """The leader knows its last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs, if elections are clean)."""
+    """The leader knows the segment's last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
     return (
         is_remote(s, segment)
         and end_of(s, segment) <= s.log_end_offset[s.leader]
@@ -633,7 +634,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest entry of the leader's epoch cache, cut at this offset: its own epoch, if there is no other."""
+    """The earliest entry of the leader's epoch cache, cut at this offset: its own epoch, if it has no other."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -664,7 +665,7 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """How many segments retention by size has to delete: as many as leave retention.bytes or more."""
+    """The number of segments that retention by size deletes: as many as leave retention.bytes or more."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
@@ -852,7 +853,7 @@ def a_record_is_only_remote(s):
 
 @sometimes(applies=lambda c: c.retention_size < c.log_size)
 def retention_deletes_a_segment(before, after, taken):
-    """Nothing of it is inside retention."""
+    """No record of the segment is inside retention."""
     return (
         taken == leader_expires_segments
         and after.log_start_offset[after.leader] > before.log_start_offset[before.leader]
@@ -867,7 +868,7 @@ def a_follower_builds_its_state(before, after, taken):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_built_follower_leads(s):
-    """The leader never had its first records in its log, and yet knows their epochs."""
+    """The leader never had its first records in its log, but knows their epochs."""
     return (
         s.restarts_so_far == 0
         and s.log_start_offset[s.leader] == 0
@@ -894,7 +895,7 @@ STAND_INS = {
     **dict.fromkeys(("3.7", "3.8", "4.0", "4.1", "4.2"), "3.9 stands for it"),
     "4.3": "3.9 stands for 4.3.0 and 4.3.1, and 4.4 for 4.3.2",
 }
-"""The generation that represents a release without a generation of its own."""
+"""The generation that represents a release without its own generation."""
 
 MODEL = assemble(
     "tier",

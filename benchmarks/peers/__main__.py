@@ -53,16 +53,24 @@ FOUND = re.compile(r"errors: (\d+)\n +(\d+) states, stored\n(?:.*\n)*? +(\d+) tr
 
 @dataclass(frozen=True)
 class Case:
-    """A model in both languages: `defined` are the macros of the Promela file, `slots` is SPIN's option -w."""
+    """A model in both languages."""
 
     title: str
+    """The name of the case in the table."""
     model: str
+    """The name of the model, as `check` takes it."""
     protocol: str | None
+    """The generation; None if the model has none."""
     values: Mapping[str, int]
+    """The entries of the configuration that differ from their defaults."""
     properties: tuple[str, ...]
+    """The properties that both tools judge."""
     file: str
+    """The name of the Promela file beside this module."""
     defined: Mapping[str, int]
+    """The macros of the Promela file."""
     slots: int
+    """SPIN's option -w: the logarithm of the size of its hash table."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from isrcheck.checker.failures.searched import events
-from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, hashed_modules, keep, kept
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
@@ -308,8 +308,7 @@ def description_of(history: History) -> Description:
 
     trace = trace_of(history)
     description = Description(headline(trace), dict(rarity(trace)))
-    if can_keep(path):
-        keep(path, json.dumps(asdict(description)).encode())
+    keep(path, json.dumps(asdict(description)).encode())
     return description
 
 

@@ -238,8 +238,7 @@ class Options:
 
 
 def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
-    """Return the parser of `check`. `word` selects a form: the parser then has only the options that this form accepts,
-    and is used for its help."""
+    """Return the parser of `check`; with the word of a form it has only that form's options, for its help."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
     usage = [line for one in shown for line in one.usage.items()]
@@ -296,9 +295,9 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
             raise UsageError(form.rest.format(option=option, form=form.name))
         raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
     form = chosen or _form_of(forms, typed)
-    for one in forms:
-        if one.word and one.word in (typed.target, *rest):
-            raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
+    for late in forms:
+        if late.word and late.word in (typed.target, *rest):
+            raise UsageError(f"{late.word} must be the first argument, as in: {late.as_in}")
     _refuse_other_options(form, _options(forms), typed, rest)
     _refuse_misspelt_form(typed.target, forms)
     own_options = {option.name: option for option in form.options}
@@ -308,7 +307,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
     roles = ((role, file) for role in table.ROLES for file in values.pop(role))
 
     def part(kind: type[Part], **more: Any) -> Part:
-        named = {one.name: values.pop(one.name) for one in fields(kind) if one.name in values}  # type: ignore[arg-type]
+        named = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}  # type: ignore[arg-type]
         return kind(**named, **more)
 
     options = Options(
@@ -419,7 +418,7 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
 
 
 def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
-    """Take the options of a search on disk out of the values; None if there is none. Raises UsageError."""
+    """Take the options of a search on disk out of the values; None without such options. Raises UsageError."""
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:

@@ -1,8 +1,4 @@
-"""The options of `check`. An option that only one form of the command accepts is declared with that form.
-
-In:  nothing.
-Out: `OPTIONS`, a table of `Option`, and the names of forms.
-"""
+"""The options of `check`, and the names of its forms. An option of a single form is declared with that form."""
 
 from __future__ import annotations
 
@@ -71,7 +67,7 @@ def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
     kinds = text.split(",")
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"{option} {escaped(text)}: {escaped(kind)!r} is none of {', '.join(KINDS)}")
+            raise UsageError(f"{option} {escaped(text)}: {escaped(kind)!r} is not one of {', '.join(KINDS)}")
     return frozenset(kinds)
 
 

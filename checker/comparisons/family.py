@@ -146,11 +146,11 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         rows += [[case.says, *_cells(table, answers.get(id(case)))] for case in table.cases]
         title = table.cases[0].instance.model.documentation.splitlines()[0]
         blocks += [f"{table.name}: {title}", "", *tables(rows, WIDEST, ABSENT), ""]
-    found = [
+    objects = [
         {"model": table.name, "case": case.says, "found": figures.ours, "recorded": dict(figures.recorded)}
         for (table, case), figures in comparison.answers
     ]
-    content = {"cases": found, "verdict": comparison.verdict()}
+    content = {"cases": objects, "verdict": comparison.verdict()}
     text = "\n".join([*blocks, _closing(comparison)])
     return CommandResult(text, content, comparison.code(), is_interrupted=comparison.is_interrupted)
 

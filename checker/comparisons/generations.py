@@ -119,9 +119,9 @@ def _head(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -> 
     own = [configuration_of(record.instance) for record in records if not record.name]
     shared = [name for name in own[0] if name in SHOWN and all(one.get(name) == own[0][name] for one in own)]
     settings = "".join(f", {name}={own[0][name]}" for name in shared)
-    what = f"{models}, {counted(len(_columns(records)), 'generation')}{settings}: what breaks {far}"
+    about = f"{models}, {counted(len(_columns(records)), 'generation')}{settings}: what breaks {far}"
     titles = f"{'':{GENERATION}}{'step':{STEP}}what breaks"
-    return [*wrapped(what, width), "", f"{titles:<{_start_of_repair(width)}}repaired in"]
+    return [*wrapped(about, width), "", f"{titles:<{_start_of_repair(width)}}repaired in"]
 
 
 def _start_of_repair(width: int) -> int:
@@ -144,12 +144,12 @@ def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) 
             elif verdict.word is Word.VIOLATED:
                 failing.append((record.causes.get(verdict.prop.name, verdict.prop.name), (verdict, run)))
         if has_other_states(record, run):
-            known, found = f"{record.states:,}", f"{run.explored.distinct:,}"
-            unexpected.append(Row("", f"{record.title}: {known} states are recorded, {found} were found", "NOT FOUND"))
+            states = f"{record.states:,} states are recorded, {run.explored.distinct:,} were found"
+            unexpected.append(Row("", f"{record.title}: {states}", "NOT FOUND"))
         if not run.explored.exhausted:
             later += [(depth, name) for name, depth in record.violated.items() if depth > run.explored.judged]
     causes = grouped(failing)
-    rows = [*unexpected, *(_row(records, column, cause, found) for cause, found in causes.items())]
+    rows = [*unexpected, *(_row(records, column, cause, verdicts) for cause, verdicts in causes.items())]
     is_open = [*_open(own), *([": not searched"] if len(own) < sum(one.column == column for one in records) else [])]
     rows += [Row("", f"{Word.UNDECIDED.value}{one}", "open") for one in is_open[:1]]
     if not rows:
@@ -171,16 +171,16 @@ def _unexpected(record: RecordedRun, verdict: Verdict, run: Run, match: Match) -
     name = verdict.prop.name
     if match is Match.NEW:
         return Row(str(verdict.depth), _words(verdict, run), "NOT RECORDED")
-    known = record.violated.get(name, record.permitted.get(name))
-    if known is None:
+    depth = record.violated.get(name, record.permitted.get(name))
+    if depth is None:
         return Row("", f"{name}: {verdict.text}, otherwise than recorded", "NOT FOUND")
-    return Row(str(known), f"{name} is recorded to fail here: {verdict.bare}", "NOT FOUND")
+    return Row(str(depth), f"{name} is recorded to fail here: {verdict.bare}", "NOT FOUND")
 
 
 def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Sequence[tuple[Verdict, Run]]) -> Row:
     (first, run), *others = failing
-    more = tuple(f"{verdict.prop.name} at {verdict.depth}" for verdict, _ in others)
-    return Row(str(first.depth), _words(first, run), repaired(records, column, cause, first.prop.name), more)
+    also = tuple(f"{verdict.prop.name} at {verdict.depth}" for verdict, _ in others)
+    return Row(str(first.depth), _words(first, run), repaired(records, column, cause, first.prop.name), also)
 
 
 def _words(verdict: Verdict, run: Run) -> str:
@@ -204,9 +204,9 @@ def _later(
     order = [prop.name for prop in records[0].instance.model.properties]
     left.sort(key=lambda one: order.index(one[1]) if one[1] in order else len(order))
     (depth, name), *others = left
-    what = f"not searched, but recorded: {name}"
-    more = tuple(f"{other} at {far}" for far, other in others)
-    return [Row(f"({depth})", what, repaired(records, column, causes.get(name, name), name), more)]
+    text = f"not searched, but recorded: {name}"
+    also = tuple(f"{other} at {far}" for far, other in others)
+    return [Row(f"({depth})", text, repaired(records, column, causes.get(name, name), name), also)]
 
 
 def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str) -> str:
@@ -272,8 +272,7 @@ def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
             trace = run.histories.get(key) if key is not None else None
             if trace is not None:
                 why = " and ".join(permitting(trace)) or "the model permits it"
-                names = groups.setdefault(why, {})
-                names.setdefault(verdict.prop.name, set()).add(_name(record.column))
+                groups.setdefault(why, {}).setdefault(verdict.prop.name, set()).add(_name(record.column))
     order = list(dict.fromkeys(_name(record.column) for record, _ in pairs))
     lines = []
     for why, names in groups.items():
@@ -310,14 +309,14 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
 
 def _next(pairs: Sequence[Pair], words: Sequence[str]) -> list[str]:
     """Return three commands to go on with: the first shows a failure that is not recorded, if there is one."""
-    found = [
+    shows = [
         (match is not Match.NEW, run.show(run.traces[key]))
         for record, run in pairs
         for verdict, match in zip(run.verdicts, judged(record, run), strict=True)
         for key, *_ in verdict.failing_paths
         if key in run.traces
     ]
-    shown = [command for _, command in sorted(found, key=lambda one: one[0])[:1]]
+    shown = [command for _, command in sorted(shows, key=lambda one: one[0])[:1]]
     commands = [
         *((one, "step by step") for one in shown),
         (shlex.join([*words, "--details"]), "every cell, run and trace"),

@@ -1,7 +1,7 @@
 """`check` alone: checks every generation against every property, and compares with the recorded verdicts.
 
 In:  `Options`, and a session; the recorded runs (matrix_record.py).
-Out: a `CommandResult` whose `found` is a `MatrixFound`: one screen (generations.py), or with `--details` the whole
+Out: a `CommandResult` with a `MatrixFound`: one screen (generations.py), or with `--details` the whole
      matrix, a cell for each generation and property, and what each run searched; and the object that `--json` prints.
 """
 
@@ -94,34 +94,33 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     everything = text = details(records, pairs)
     if not options.output.details:
         text = generations.text(records, pairs, options.words, width_of_output())
-    found = MatrixFound(records, pairs)
-    return CommandResult(text, as_objects(records, pairs), code, traces.failure, stopped, found, everything)
+    matrix = MatrixFound(records, pairs)
+    return CommandResult(text, as_objects(records, pairs), code, traces.failure, stopped, matrix, everything)
 
 
 # --------------------------------------------------------------------------------------------------------------- proofs
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove the properties of the runs, quick proofs first; returns the pairs with proofs, and whether the user
-    interrupted the proofs."""
+    """Try to prove the properties, quick proofs first; returns the pairs with proofs, and whether Ctrl-C ended it."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
-    found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
+    proofs_of = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
     for phase in (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
         # The newest generation first: it has the most to prove.
-        for position in reversed(found):
+        for position in reversed(proofs_of):
             record, run = pairs[position]
             progress = ProgressLine(record.title)
             left = session.budget.limits(Limits(seconds=deadline - time.monotonic())).seconds
-            proofs = found[position]
+            proofs = proofs_of[position]
             # Even if the first phase was cut short, the second phase may find its proofs in the cache.
             before = replace(proofs, stopped=None)
-            more = session.prove_phase(run, phase, before, left, progress, is_patient=False)
-            found[position] = proofs.joined(more)
+            new = session.prove_phase(run, phase, before, left, progress, is_patient=False)
+            proofs_of[position] = proofs.joined(new)
             progress.clear()
-            if more.stopped == "interrupt":
+            if new.stopped == "interrupt":
                 return pairs, True
-    for position, proofs in found.items():
+    for position, proofs in proofs_of.items():
         record, run = pairs[position]
         refuse_contradictions(run.verdicts, proofs)
         proved = with_proofs(run.verdicts, with_established_premise(proofs, run.exploration))

@@ -154,15 +154,15 @@ def _recorded(
         if name not in model.entries:
             raise UsageError(f"{model.name} has no configuration entry {name}")
         values[name] = parse(name, model.entries[name], str(value))
-    known = [prop.name for prop in model.properties]
+    properties = [prop.name for prop in model.properties]
     others = {name for *where, name in listed if where == [model.name, protocol]}
-    judges = run.get("properties", [name for name in known if name not in others])
+    judges = run.get("properties", [name for name in properties if name not in others])
     if ("name" in run) != ("properties" in run) or not judges:
         raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
     proved = tuple(run.get("proved", ()))
     causes = {name: cause for cause, names in run.get("causes", {}).items() for name in names}
     for name in (*judges, *run["violated"], *run["permitted"], *proved):
-        if name not in known:
+        if name not in properties:
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
             raise UsageError(
@@ -203,19 +203,19 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
         return Match.MISSING
     if name in record.proved and verdict.is_unproved:
         return Match.MISSING
-    found = verdict.depth if verdict.word is Word.VIOLATED else None
+    violated = verdict.depth if verdict.word is Word.VIOLATED else None
     permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
     sought = record.violated.get(name), record.permitted.get(name)
     if verdict.word is Word.NOT_APPLICABLE:
         return Match.SAME if sought == (None, None) else Match.MISSING
     bound = run.explored.limits.depth
-    for here, there in zip((found, permitted), sought, strict=True):
+    for here, there in zip((violated, permitted), sought, strict=True):
         if here is not None and here != there:
             return Match.NEW if there is None or here < there else Match.MISSING
         if here is None and there is not None and could_show(run, verdict, there):
             return Match.MISSING
     is_cut = not run.explored.is_complete
-    if is_cut and found is None and (bound is None or run.explored.judged < bound):
+    if is_cut and violated is None and (bound is None or run.explored.judged < bound):
         return Match.OPEN
     return Match.SAME
 
@@ -305,8 +305,8 @@ def arrange(
 
 def promised(record: RecordedRun) -> list[Property]:
     """Return the properties that a run judges and that have a row in the matrix: all except `sometimes` properties."""
-    known = {prop.name: prop for prop in record.instance.model.properties}
-    return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
+    properties = {prop.name: prop for prop in record.instance.model.properties}
+    return [properties[name] for name in record.judges if properties[name].kind is not Kind.SOMETIMES]
 
 
 def mark_of(match: Match, verdict: Verdict) -> str:

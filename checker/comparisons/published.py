@@ -109,8 +109,7 @@ class TlcTable:
         )
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
-        """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`; ours alone if TLC's is
-        not published."""
+        """Return the cells of a printed row: `OURS = TLC'S` or `OURS != TLC'S`; OURS if TLC's is not published."""
         return [*row.leading, *(_cell(ours[name], row.tlc.get(name)) for name in self.figures)]
 
 
@@ -158,8 +157,8 @@ def _published_figures(exploration: Exploration) -> dict[str, str]:
     """A figure `52@10` means 52 violating states, the first in level 10."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
-        found = exploration.findings[name].found
-        figures[name] = f"{found.count}@{found.path.depth + 1}" if found.path else "-"
+        violations = exploration.findings[name].found
+        figures[name] = f"{violations.count}@{violations.path.depth + 1}" if violations.path else "-"
     return figures
 
 
@@ -277,12 +276,12 @@ TableComparison = Comparison[Row, SearchedRow]
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model of every row of the recorded figures, and compare."""
     whole, blocks, closing = TableComparison(), list[str](), ""
-    for one in TABLES[options.form.name]:
+    for figures in TABLES[options.form.name]:
         if whole.is_interrupted:
             break
         blocks += [closing, ""] if closing else []
-        comparison = _compare(one, options, session)
-        lines, closing = _block(one, comparison)
+        comparison = _compare(figures, options, session)
+        lines, closing = _block(figures, comparison)
         blocks += lines
         whole.answers += comparison.answers
         whole.unanswered += comparison.unanswered
@@ -306,9 +305,9 @@ def _compare(figures: TlcTable, options: Options, session: SearchSession) -> Tab
     def search(row: Row) -> SearchedRow:
         instance = row.instance()
         reduction = ORBITS if row.symmetric else EVERY_STATE
-        found = session.explore(instance, limits, count_all=True, subject=row.title, reduction=reduction)
-        searched = Run(found, verdicts(found), command_of(row.target, instance, None), counted_all=True)
-        return SearchedRow(row, searched, figures.figures_of(found))
+        exploration = session.explore(instance, limits, count_all=True, subject=row.title, reduction=reduction)
+        searched = Run(exploration, verdicts(exploration), command_of(row.target, instance, None), counted_all=True)
+        return SearchedRow(row, searched, figures.figures_of(exploration))
 
     return search_rows(figures.rows, search)
 

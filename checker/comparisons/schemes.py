@@ -34,23 +34,24 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme with so many replicas. `min_isr` is None for a majority; `lag` says whether followers may be slow.
-
-    `waits_for` is the smallest number of replicas, the leader included, that hold a write when it is acknowledged, if
-    nobody fails: the acknowledgement waits for that many of the fastest replicas. The other figures are the greatest
-    numbers of permanent failures, of any brokers at any time, after which: a write can still be acknowledged
-    (`writes`); an acknowledged record has a leader that holds it, or can get one (`reads`); it is on a running broker,
-    and no broker without it leads (`data`).
-    """
+    """A scheme with so many replicas. `writes`, `reads` and `data` are the greatest numbers of permanent failures, of
+    any brokers at any time, which it tolerates."""
 
     replicas: int
     scheme: str
     min_isr: int | None
+    """None for a majority."""
     lag: bool
+    """Whether followers may be slow."""
     waits_for: int
+    """The smallest number of replicas, the leader included, that hold a write when it is acknowledged, if nobody fails:
+    the acknowledgement waits for that many of the fastest replicas."""
     writes: int
+    """A write can still be acknowledged."""
     reads: int
+    """An acknowledged record has a leader that holds it, or can get such a leader."""
     data: int
+    """An acknowledged record is on a running broker, and no broker without it leads."""
 
     is_interrupted: ClassVar[bool] = False
     is_undecided: ClassVar[bool] = False
@@ -101,8 +102,8 @@ class Scheme:
             left = {column: name for column, name in TOLERATED.items() if column not in tolerated}
             if not left:
                 break
-            found = words({"failures": failures}, list(left.values()))
-            tolerated |= {column: failures - 1 for column, name in left.items() if found[name] is Word.VIOLATED}
+            judged = words({"failures": failures}, list(left.values()))
+            tolerated |= {column: failures - 1 for column, name in left.items() if judged[name] is Word.VIOLATED}
         assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, nothing can hold"
         waits_for = next(
             answers
@@ -127,12 +128,12 @@ def recorded() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def write(path: Path, found: list[Row]) -> None:
+def write(path: Path, rows: list[Row]) -> None:
     """Write rows as CSV, one line each. Raises OSError."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(row.cells for row in found)
+        writer.writerows(row.cells for row in rows)
 
 
 NAMES = {"majority": "majority", "isr": "ISR", "isr_with_elr": "ISR, ELR"}
@@ -149,30 +150,30 @@ copy of it is left, and nobody leads without it. a/b: a while all followers are 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search all rows, print them, and compare them with the recorded ones. Raises OSError for the file."""
-    rows = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
-    comparison = search_rows(rows, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
-    found = [row for _, row in comparison.answers]
+    wanted = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
+    comparison = search_rows(wanted, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
+    rows = [row for _, row in comparison.answers]
     if options.own["csv"] is not None and not comparison.unanswered:
-        write(options.own["csv"], found)
+        write(options.own["csv"], rows)
     code, verdict = comparison.code(), comparison.verdict()
-    closing = f"{counted(len(found), 'row')}, as recorded in models/quorum/schemes.csv"
+    closing = f"{counted(len(rows), 'row')}, as recorded in models/quorum/schemes.csv"
     if code == UNEXPECTED:
-        differing = [row for row in found if row.has_difference]
+        differing = [row for row in rows if row.has_difference]
         cells = differing[0].cells
         which = f"{cells['replicas']} replicas, {cells['scheme']}, min ISR {cells['min_isr']}, lag {cells['lag']}"
-        closing = f"{len(differing)} of {counted(len(found), 'row')} not as recorded; the first: {which}"
+        closing = f"{len(differing)} of {counted(len(rows), 'row')} not as recorded; the first: {which}"
     elif code == UNDECIDED:
-        closing = f"{verdict}: {comparison.why}; {counted(len(found), 'row')} until then"
-    text = "\n".join([*table(lines(found), right=frozenset({0, 2, 4, 5, 6})), "", MEANING, "", *needed(found), closing])
-    content = {"rows": [asdict(row) for row in found], "verdict": verdict}
+        closing = f"{verdict}: {comparison.why}; {counted(len(rows), 'row')} until then"
+    text = "\n".join([*table(lines(rows), right=frozenset({0, 2, 4, 5, 6})), "", MEANING, "", *needed(rows), closing])
+    content = {"rows": [asdict(row) for row in rows], "verdict": verdict}
     return CommandResult(text, content, code, is_interrupted=comparison.is_interrupted)
 
 
-def lines(found: Sequence[Row]) -> list[tuple[str, ...]]:
+def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """The table: one line for two rows that differ only in whether followers may be slow."""
-    slow = {(row.replicas, row.scheme, row.min_isr): row for row in found if row.lag}
+    slow = {(row.replicas, row.scheme, row.min_isr): row for row in rows if row.lag}
     pairs = [
-        (row, slow[key]) for row in found if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow
+        (row, slow[key]) for row in rows if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow
     ]
     return [HEADER, *(_line(prompt, late) for prompt, late in pairs)]
 
@@ -193,12 +194,12 @@ def _both(prompt: str, late: str) -> str:
     return prompt if prompt == late else f"{prompt}/{late}"
 
 
-def needed(found: Sequence[Row]) -> list[str]:
+def needed(rows: Sequence[Row]) -> list[str]:
     """How many replicas it takes until some row tolerates 1, 2, 3 failures of everything; none if there are too few."""
-    most = max((row.replicas for row in found), default=0)
+    most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
     body = [
-        [str(failures), *(_fewest(found, scheme, lag, failures) for scheme in NAMES for lag in (False, True))]
+        [str(failures), *(_fewest(rows, scheme, lag, failures) for scheme in NAMES for lag in (False, True))]
         for failures in range(1, most)
     ]
     body = [one for one in body if set(one[1:]) != {"-"}]
@@ -210,10 +211,10 @@ def needed(found: Sequence[Row]) -> list[str]:
     return [says, *table([header, *body], right=frozenset(range(len(header)))), ""]
 
 
-def _fewest(found: Iterable[Row], scheme: str, lag: bool, failures: int) -> str:
+def _fewest(rows: Iterable[Row], scheme: str, lag: bool, failures: int) -> str:
     enough = [
         row
-        for row in found
+        for row in rows
         if (row.scheme, row.lag) == (scheme, lag) and min(row.writes, row.reads, row.data) >= failures
     ]
     if not enough:

@@ -1,8 +1,7 @@
 """Compiles the generators of initial states: every combination of arguments, with guards as early as possible.
 
-In:  an `Instance` with generators, and its `Layout`.
-Out: one compiled function for each generator. It continues from a combination of arguments, packs the states that it
-     makes, and returns their number when there is no room for further states, or after much work.
+There is one compiled function for each generator. It continues from a combination of arguments, packs the states that
+it makes, and returns their number when there is no room for further states, or after much work.
 
 As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
 careful function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
@@ -82,7 +81,9 @@ class GeneratorCode(KernelCode):
                     stop([*arguments, value], PAUSED)
                 yield value
 
-        if all(one.count for one in choices):  # without an element there is no initial state, and no guard is evaluated
+        if all(
+            choice.count for choice in choices
+        ):  # without an element there is no initial state, and no guard is evaluated
             guards = [] if self.is_careful else conjuncts(routine)
             step = self.step(routine, choices, skip=0 if self.is_careful else len(routine.guards))
             with self.guarded_loops(code, routine, choices, before, guards, goes_on) as arguments:

@@ -1,9 +1,7 @@
 """The visited set's inner loops: hashing, looking up and inserting packed states, and sharing them among shards.
 
-In:  addresses of arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
-Out: what each function writes into the arrays.
-
-These are functions of machine code (checker/compile/machine_code.py), written as what builds them.
+These are functions of machine code (checker/compile/machine_code.py), written as what builds them. They get addresses
+of arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
 
 An open-addressing hash table holds one word per slot: the upper 32 bits of a state's hash (its tag), and the state's
 index plus 1; 0 is a free slot. The slot is given by the top bits of the hash.
@@ -55,9 +53,9 @@ def hash_of(code: Code, state: Words, words: Value) -> None:
 
 
 @Staged
-def is_same(code: Code, one: Words, other: Words, words: Value) -> None:
+def is_same(code: Code, state: Words, other: Words, words: Value) -> None:
     """Whether two states are equal."""
-    with code.loop(0, words) as word, code.when(one[word] != other[word]):
+    with code.loop(0, words) as word, code.when(state[word] != other[word]):
         code.return_(False)
     code.return_(True)
 
@@ -210,7 +208,7 @@ def locate(
         mixed = hash_of(states + 8 * words * i, words)
         hashes[i] = mixed
         prefetch(table + 8 * unsigned_shift(mixed, shift))
-    turn, slot, found = code.variable(0), code.variable(), code.variable()
+    turn, slot, index = code.variable(0), code.variable(), code.variable()
     with code.loop(0, size) as i:
         state = states + 8 * words * i
         mixed = hashes[turn]
@@ -222,7 +220,7 @@ def locate(
         with code.when(turn == AHEAD):
             turn.set(0)
         slot.set(unsigned_shift(mixed, shift))
-        found.set(-1)
+        index.set(-1)
         with code.repeat():
             entry = table[slot]
             with code.when(entry == 0):
@@ -230,10 +228,10 @@ def locate(
             place = (entry & LOW) - 1
             is_tagged = (entry ^ mixed) & TAG == 0
             with code.when(code.every(is_tagged, lambda: is_same(store + 8 * words * place, state, words))):
-                found.set(place)
+                index.set(place)
                 code.leave()
             slot.set((slot + 1) & mask)
-        places[i] = found
+        places[i] = index
 
 
 @Staged

@@ -24,15 +24,17 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions; and how a
-    search makes its states fewer."""
+    """A model by name, or as the text of its files, and all that makes one of its instances and their kernel."""
 
     name: str
     digest: str
     protocol: str
     values: tuple[tuple[str, int], ...]
+    """The configuration."""
     swaps: tuple[tuple[str, str], ...]
+    """The swapped actions, with the protocols from which they are taken."""
     files: tuple[tuple[str, str], ...] = ()
+    """The import paths and texts of the files of a user's model; none for a registered model."""
     reduction: Reduction | None = None
 
     @classmethod
@@ -49,28 +51,20 @@ class InstanceSpecification:
             reduction,
         )
 
+    @lru_cache(maxsize=64)  # noqa: B019 - few specifications are kept alive
     def instance(self) -> Instance:
         """Rebuild the instance. Raises DifferingModelError if this machine has another version of the model."""
-        return _instance(self)
+        model = _model(self.name, self.files)
+        if model.digest != self.digest:
+            raise DifferingModelError(
+                f"{self.name}: an executor has another version of this model; install the same version there"
+            )
+        return model.instance(self.protocol, dict(self.values), dict(self.swaps))
 
+    @lru_cache(maxsize=64)  # noqa: B019 - as above
     def kernel(self) -> Kernel:
         """The optimized kernel of the instance, compiled if this machine's cache does not have it."""
-        return _kernel(self)
-
-
-@lru_cache(maxsize=64)
-def _instance(subject: InstanceSpecification) -> Instance:
-    model = _model(subject.name, subject.files)
-    if model.digest != subject.digest:
-        raise DifferingModelError(
-            f"{subject.name}: an executor has another version of this model; install the same version there"
-        )
-    return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
-
-
-@lru_cache(maxsize=64)
-def _kernel(subject: InstanceSpecification) -> Kernel:
-    return kernel_of(_instance(subject), is_optimized=True, reduction=subject.reduction)
+        return kernel_of(self.instance(), is_optimized=True, reduction=self.reduction)
 
 
 @lru_cache(maxsize=8)

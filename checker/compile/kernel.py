@@ -1,9 +1,5 @@
 """Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
-In:  an `Instance`, and what makes states fewer.
-Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, faster functions,
-     or the careful kernel for the same layout.
-
 The cache file of a kernel is named by all that its code depends on (`kernel_key`), and by the compiler
 (checker/compile/machine_code.py). So a changed helper function leads to another file. A cached kernel is not built
 again: the code that builds kernels (checker/compile/kernel_code.py) is imported only where a kernel is compiled.
@@ -41,12 +37,12 @@ def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
     model = instance.model
     functions = [
         *(action.alternatives for action in model.actions),
-        *((one.function, one.permitted, one.premise) for one in model.properties),
+        *((prop.function, prop.permitted, prop.premise) for prop in model.properties),
         model.terminals,
         model.constraints,
     ]
-    actions = [one.name for one in model.actions], [one is None for one in instance.alternatives]
-    properties = [(one.kind, [each.name for each in one.function.parameters]) for one in model.properties]
+    actions = [action.name for action in model.actions], [choice is None for choice in instance.alternatives]
+    properties = [(prop.kind, [each.name for each in prop.function.parameters]) for prop in model.properties]
     steps = instance.first_steps, list(map(_choices, instance.argument_ranges))
     return repr((actions, properties, steps, _common(instance, functions), _reduction(reduction)))
 
@@ -60,24 +56,24 @@ def generators_key(instance: Instance) -> str:
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
     """What these functions do, and where the cells and settings that they use are stored."""
     values = dict(instance.configuration.items())
-    domains = [str(digest.domain(one)) for one in instance.model.domains]
+    domains = list(map(str, map(digest.domain, instance.model.domains)))
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
     return (
-        [[one and digest.of_routine(one.routine) for one in several] for several in functions],
+        [[function and digest.of_routine(function.routine) for function in group] for group in functions],
         [*zip(domains, instance.sizes, strict=True), is_ambiguous and instance.model.digest],
         [
-            (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))
-            for name, one in instance.model.entries.items()
+            (name, entry.values is bool, values[name] if entry.is_bound else (entry.least, entry.most))
+            for name, entry in instance.model.entries.items()
         ],
         [
-            (one.name, one.offset, one.sizes, one.low, one.high, one.field.values.is_flag)
-            for one in instance.layouts.values()
+            (place.name, place.offset, place.sizes, place.low, place.high, place.field.values.is_flag)
+            for place in instance.layouts.values()
         ],
     )
 
 
 def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:
-    return [(one.elements, one.is_subset) for one in choices]
+    return [(choice.elements, choice.is_subset) for choice in choices]
 
 
 def _reduction(reduction: Reduction | None) -> Any:
@@ -101,7 +97,6 @@ PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "may_overreport": 0}
 _SAID: set[str] = set()
 """Problems of the cache that this process has already reported."""
 
-
 Announce = Callable[[str], None]
 
 MANY_STATES = 500_000
@@ -116,30 +111,26 @@ QUICK, OPTIMIZED = "quick", "optimized"
 
 @dataclass
 class Kernel:
-    """The compiled functions of a model, for one state layout (parameters: checker/compile/kernel_code.py).
-
-    `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
-    `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
-    replaced by the states that the search keeps in their place, and `reduce` does the same with other states. If it
-    `may_overreport`, it may also report that a state leaves a declared range when only another permutation of the
-    state, or no permutation, leaves it (checker/compile/ranges.py).
-    """
+    """The compiled functions of a model, for one state layout (parameters: checker/compile/kernel_code.py)."""
 
     layout: Layout
     expand: Callable[..., int]
     check: Callable[..., int]
-    properties: int
     careful: Callable[[], Kernel]
-    optimize: Callable[[], None] | None = None
-    reduce: Callable[..., int] | None = None
-    reduction: Reduction | None = None
-    may_overreport: bool = False
+    """Returns the kernel that continues where this one stops because the model leaves a declared range."""
+    optimize: Callable[[], None] | None
+    """Replaces the functions by faster ones; None if they are the faster ones."""
+    reduce: Callable[..., int]
+    """Replaces states by those that a search with the reduction keeps in their place; `expand` does so itself."""
+    reduction: Reduction | None
+    may_overreport: bool
+    """Whether the kernel may also report that a state leaves a declared range when only another permutation of the
+    state, or no permutation, leaves it (checker/compile/ranges.py)."""
 
     def reduced(self, words: NDArray[np.uint64], instance: Instance) -> NDArray[np.uint64]:
         """For each of these packed states, one per row, the state that a search keeps in its place."""
         words = np.ascontiguousarray(words)
         if self.reduction is not None:
-            assert self.reduce is not None
             self.reduce(words.ctypes.data, len(words), self.layout.buffer(instance).ctypes.data)
         return words
 
@@ -192,24 +183,14 @@ def kernel_of(
         return kept_or_made(paths[kind], compile_code)
 
     def optimize() -> None:
-        faster = load(code(OPTIMIZED), PARAMETERS)
-        kernel.expand, kernel.check, kernel.optimize = faster["expand"], faster["check"], None
+        kernel.expand, kernel.check, *_ = load(code(OPTIMIZED), PARAMETERS).values()
+        kernel.optimize = None
 
     paths = {kind: code_path("kernels", f"{kind}\0{is_careful}\0{key}") for kind in (QUICK, OPTIMIZED)}
     best = code(OPTIMIZED) if is_optimized else kept(paths[OPTIMIZED])
-    functions = load(code(QUICK) if best is None else best, PARAMETERS)
-    properties = len(instance.model.properties)
-    kernel = Kernel(
-        layout,
-        functions["expand"],
-        functions["check"],
-        properties,
-        careful,
-        optimize if best is None else None,
-        functions["reduce"],
-        reduction,
-        bool(functions["may_overreport"]()),
-    )
+    expand, check, reduce, may_overreport = load(code(QUICK) if best is None else best, PARAMETERS).values()
+    faster = optimize if best is None else None
+    kernel = Kernel(layout, expand, check, careful, faster, reduce, reduction, bool(may_overreport()))
     return kernel
 
 
@@ -231,10 +212,7 @@ class Kernels:
         self._kept: dict[str, Kernel] = {}
 
     def of(
-        self,
-        instance: Instance,
-        announce: Callable[[str], None] = lambda message: None,
-        reduction: Reduction | None = None,
+        self, instance: Instance, announce: Announce = lambda message: None, reduction: Reduction | None = None
     ) -> Kernel:
         """The kernel of an instance, with this reduction; `announce` gets a message before a compilation."""
         key = kernel_key(instance, reduction)

@@ -1,10 +1,8 @@
 """Builds the functions of one kernel from a model's functions.
 
-In:  an `Instance` and its `Layout`. Only the bounds of the configuration are compiled in: switches, client settings
-     and the alternatives of actions are values in the working buffer, so that one kernel serves all protocols with the
-     same layout and actions.
-Out: the functions `expand`, `check` and `reduce`: they read states from the visited set, judge them, and write
-     successors.
+The functions are `expand`, `check` and `reduce`: they read states from the visited set, judge them, and write
+successors. Only the bounds of the configuration are compiled in: switches, client settings and the alternatives of
+actions are values in the working buffer, so that one kernel serves all protocols with the same layout and actions.
 
 Every routine of the model becomes one function of the kernel: a cell is the number at an address, a guard that is false
 returns 0, folds are loops. The kernel stops as soon as a value leaves its declared range; then a careful kernel, which
@@ -31,10 +29,12 @@ from isrcheck.checker.compile.staging import (
     Code,
     Module,
     Number,
+    Operand,
     Staged,
     Value,
     Variable,
     element,
+    evaluated,
     failed,
     load_word,
     store_half,
@@ -82,14 +82,14 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The kinds of a function's parameters. If there are several states, they may be the same."""
-    states = sum(one.role is ir.Role.STATE for one in parameters)
-    return [(Apart if states == 1 else Buffer) if one.role is ir.Role.STATE else Value for one in parameters]
+    """The kinds of a function's parameters. Several states may be one buffer, so they are not declared apart."""
+    are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
+    return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 class Lowering:
-    """Builds nodes of a routine in a function. `places` are the values of the variables so far; `limits` are known of
-    them."""
+    """Builds the nodes of a routine in a function. `places` has the values of the variables so far, `limits` their
+    limits."""
 
     def __init__(
         self, kernel: KernelCode, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
@@ -195,7 +195,7 @@ class Lowering:
                 place_ = self.index(self.state, index, elements)
                 return (self.places[subset] >> place_ & 1).is_true
             case ir.IsTaken(taken, action):
-                slot = [one.name for one in self.kernel.instance.model.actions].index(action)
+                slot = [each.name for each in self.kernel.instance.model.actions].index(action)
                 return code.compared("==", self.places[taken], slot)
             case ir.Not(operand):
                 return ~value(operand)
@@ -216,7 +216,7 @@ class Lowering:
             case ir.Arithmetic(left, operation, right):
                 return self.calculated(value(left), operation, value(right))
             case ir.Choose(options, otherwise):
-                pairs = [(partial(value, one.condition), partial(value, one.value)) for one in options]
+                pairs = [(partial(value, option.condition), partial(value, option.value)) for option in options]
                 return code.choice(pairs, partial(value, otherwise))
             case ir.Extremum(extreme, parts):
                 return code.extremum("<" if extreme is ir.Extreme.LEAST else ">", *map(value, parts))
@@ -231,15 +231,15 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The state that holds the settings, and notes an index outside a subset."""
+        """The state that holds the settings, and that an index outside a subset marks as failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
-        """What builds each of these expressions."""
-        return [partial(self.value, one) for one in expressions]
+        """A function for each of these expressions, which builds it."""
+        return [partial(self.value, expression) for expression in expressions]
 
     def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
-        """What builds each comparison of a chain, in which every number is evaluated once."""
+        """A function for each comparison of a chain, which builds it; every number is evaluated once."""
         left = first
 
         def compare(link: ir.Link) -> Value:
@@ -272,8 +272,8 @@ class Lowering:
         entry = self.kernel.instance.model.entries[name]
         if entry.is_bound:
             return self.code.constant(getattr(self.kernel.instance.configuration, name))
-        byte, size = self.kernel.setting(name)
-        number = READ[size](self.state, byte)
+        place = self.kernel.layout.setting(name)
+        number = READ[place.bytes](self.state, place.byte)
         return number.is_true if entry.values is bool else number
 
     # -------------------------------------------------------------------------------------------------------- cells
@@ -281,7 +281,8 @@ class Lowering:
     def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
         """The state, the field, and the byte offset of a cell."""
         state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
-        first, moving = self.kernel.first_byte(place), []
+        layout, moving = self.kernel.layout, []
+        first = layout.bits[place.offset].byte if place.count else layout.first_cell
         stride = place.count * place.bytes
         for index, size in zip(cell.indices, place.sizes, strict=True):
             stride //= size or 1
@@ -305,7 +306,7 @@ class Lowering:
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """The value of a fold that ends a function, or a guard: a value that decides it is returned."""
+        """Build a fold whose value a function returns, or a guard; an element that decides it ends the function."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -385,16 +386,18 @@ def is_marked(prop: Property) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """What is judged: the states by the names of parameters, of which the last one can be permitted; where the results
-    are; the numbers of the state and of the step that leads there; other parameters by their names; and whether the
-    state is outside the constraint."""
+    """What is judged."""
 
     states: Mapping[str, Value]
+    """The states, by the names of parameters; a failure can be permitted in the last one."""
     results: Value
     state: Value
     step: Value
+    """The numbers of the state, and of the step that leads there."""
     others: Mapping[str, Value] = field(default_factory=dict)
+    """Other parameters, by their names."""
     is_outside: bool = False
+    """Whether the state is outside the constraint."""
 
     @property
     def last(self) -> Value:
@@ -409,6 +412,9 @@ Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 
 class KernelCode:
     """Builds the functions of a kernel in a module, each before those that call it."""
+
+    counts_errors = False
+    """Whether properties are judged on although the model has left a declared range."""
 
     def __init__(self, module: Module, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
         self.module = module
@@ -432,7 +438,7 @@ class KernelCode:
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Pack a state, after what makes states fewer; it may be permuted."""
+        """Pack a state after its reduction, which may permute it."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -441,12 +447,8 @@ class KernelCode:
         else:
             Canonical(self.module, symmetry, self.layout).keep(code, state, words)
 
-    def function(self, function: Function) -> Any:
-        """The kernel's function for a property or a helper of the model."""
-        return self.routine(function.routine)
-
     def routine(self, routine: Routine) -> Any:
-        """The same for a routine."""
+        """The kernel's function for a property or a helper of the model."""
         if routine not in self.functions:
             self.functions[routine] = function_of(self, routine)
         return self.functions[routine]
@@ -455,18 +457,9 @@ class KernelCode:
         """The kernel's function for an action, without its first `skip` guards; it returns whether it is enabled."""
         return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
 
-    def first_byte(self, place: FieldLayout) -> int:
-        """Where the cells of a field begin in a working buffer."""
-        return self.layout.bits[place.offset].byte if place.count else self.layout.first_cell
-
-    def setting(self, entry: str) -> tuple[int, int]:
-        """Where a working buffer has a setting, and in how many bytes."""
-        place = self.layout.setting(entry)
-        return place.byte, place.bytes
-
     def holds(self, code: Code, function: Function, *states: Number) -> Value:
         """Whether a function of the model is true in a state, or for a step."""
-        return code.call(self.function(function), *states)
+        return code.call(self.routine(function.routine), *states)
 
     # ------------------------------------------------------------------------------------------------------- judging
 
@@ -483,54 +476,72 @@ class KernelCode:
     ) -> None:
         """Judge a step."""
         judged = Judged({"before": before, "after": after}, results, state, step, {"taken": taken})
-        self._observe(code, active, judged, (one for one in self._properties() if one[1].of_steps))
+        self._observe(code, active, judged, lambda prop: prop.of_steps)
 
     def observe_state(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
         """Judge a state."""
-        judged = Judged({"s": s}, results, state, step)
-        self._observe(code, active, judged, (one for one in self._properties() if not one[1].of_steps))
+        self._observe(code, active, Judged({"s": s}, results, state, step), lambda prop: not prop.of_steps)
 
     def observe_outside(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
         """Judge a successor outside the constraint."""
         judged = Judged({"s": s}, results, state, step, is_outside=True)
-        here = ((number, prop) for number, prop in self._properties() if not prop.of_steps and not is_marked(prop))
-        self._observe(code, active, judged, here)
+        self._observe(code, active, judged, lambda prop: not (prop.of_steps or is_marked(prop)))
 
     def judge_end(self, code: Code, s: Apart, results: Value, state: Value, step: Value) -> None:
         """Judge a state without a step."""
-        ends = [partial(self.holds, code, one, s) for one in self.instance.model.terminals]
+        ends = [partial(self.holds, code, terminal, s) for terminal in self.instance.model.terminals]
         truth = code.some(*ends) if ends else code.constant(False)
         self.judge(code, Judged({"s": s}, results, state, step), self._deadlock, DEADLOCK, truth)
 
-    def _properties(self) -> Iterable[tuple[int, Property]]:
-        # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
-        return enumerate(self.instance.model.properties)
-
-    def _observe(self, code: Code, active: Value, judged: Judged, properties: Iterable[tuple[int, Property]]) -> None:
+    def _observe(self, code: Code, active: Value, judged: Judged, is_observed: Callable[[Property], bool]) -> None:
+        """Judge these properties, except those that are decided."""
         values = {**judged.states, **judged.others}
-        for number, prop in properties:
-            with code.when(READ[1](active, number) != 0):
-                arguments = [values[parameter.name] for parameter in prop.function.parameters]
-                self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
+        # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
+        for number, prop in enumerate(self.instance.model.properties):
+            if is_observed(prop):
+                with code.when(READ[1](active, number) != 0):
+                    arguments = [values[parameter.name] for parameter in prop.function.parameters]
+                    self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
         """Count the result of the property with this number."""
         if prop.kind is Kind.SOMETIMES:
-            with code.when(truth):
+            with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
         else:
-            with code.when(~truth):
+            with self.when(code, judged, number, lambda: ~truth, *judged.states.values()):
                 self.judge_failure(code, judged, number, prop)
+                if self.counts_errors and prop.premise is not None:
+                    with code.when(failed(judged.last)):
+                        forget(judged.last)
+                        self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
         """Count a failure of a property, which may be permitted."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return
-        with code.when(self.holds(code, prop.permitted, judged.last)):
+        is_permitted = self.holds(code, prop.permitted, judged.last)
+        with self.when(code, judged, number, is_permitted, judged.last):
             self.count(code, judged, number, EntryKind.PERMITTED)
         with code.otherwise():
             self.count(code, judged, number, EntryKind.FOUND)
+
+    @contextmanager
+    def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
+        """The code inside is executed if a condition of the property with this number, evaluated in these states, is
+        true. If the evaluation has left a declared range, a careful kernel only counts this."""
+        if not self.counts_errors:
+            with code.when(evaluated(condition)):
+                yield
+            return
+        first, *others = states
+        with code.when(code.some(failed(first), *(partial(failed, state) for state in others))):
+            for state in states:
+                forget(state)
+            self.count(code, judged, number, EntryKind.ERRED)
+        with code.otherwise(condition):
+            yield
 
     def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
         """Count a result of the property with this number, or mark the state."""
@@ -578,7 +589,7 @@ class KernelCode:
         constraints = self.instance.model.constraints
         within = code.constant(True)
         if constraints:
-            within = code.every(*(partial(self.holds, code, one, after) for one in constraints))
+            within = code.every(*(partial(self.holds, code, constraint, after) for constraint in constraints))
             self.refuse_unknown(code, before, after, results, count, state, step)
         store_word(fired + slot * 8, load_word(fired + slot * 8) + 1)
         code.call(self.observe_step, before, after, slot, active, results, state, step)
@@ -712,7 +723,7 @@ class KernelCode:
         code.return_(last)
 
     def reduce(self, code: Code, words: Value, count: Value, s: Apart) -> None:
-        """Replace each of the packed states by the one that the search keeps in its place."""
+        """Replace each of the packed states by the state that the search keeps in its place."""
         with code.loop(0, count) as i:
             place = words + i * self.words_size
             self.unpack(place, s)
@@ -722,18 +733,20 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class Expansion:
-    """What the steps of all states need: the working buffers with a state and with its successor, the addresses of what
-    `emit` writes, and the number of successors."""
+    """What the steps of all states need."""
 
     before: Value
     s: Value
+    """The working buffers with a state and with its successor."""
     words: Value
     parents: Value
     steps: Value
     fired: Value
     active: Value
     results: Value
+    """The addresses that `emit` gets."""
     count: Variable
+    """The number of successors."""
 
 
 # ---------------------------------------------------------------------------------------------------- careful kernels
@@ -747,46 +760,11 @@ class CarefulCode(KernelCode):
     kernel runs only after the ordinary kernel has stopped.
     """
 
-    def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count the result of a property, or that it left a declared range."""
-        first, *others = judged.states.values()
-        with code.when(code.some(failed(first), *(partial(failed, one) for one in others))):
-            for state in judged.states.values():
-                forget(state)
-            self.count(code, judged, number, EntryKind.ERRED)
-        if prop.kind is Kind.SOMETIMES:
-            with code.otherwise(truth):
-                self.count(code, judged, number, EntryKind.FOUND)
-            return
-        with code.otherwise(lambda: ~truth):
-            self.judge_failure(code, judged, number, prop)
-            if prop.premise is not None:
-                with code.when(failed(judged.last)):
-                    forget(judged.last)
-                    self.count(code, judged, number, EntryKind.ERRED)
-
-    def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property, which may be permitted, or an error if `permitted` leaves a declared range."""
-        if prop.permitted is None:
-            self.count(code, judged, number, EntryKind.FOUND)
-            return
-        is_permitted = self.holds(code, prop.permitted, judged.last)
-        with code.when(failed(judged.last)):
-            forget(judged.last)
-            self.count(code, judged, number, EntryKind.ERRED)
-        with code.otherwise(is_permitted):
-            self.count(code, judged, number, EntryKind.PERMITTED)
-        with code.otherwise():
-            self.count(code, judged, number, EntryKind.FOUND)
+    counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
         """The number of steps that were taken so far; those that leave a declared range count as well."""
-        return super().taken(count, results) + load_word(results + self._erring)
-
-    @property
-    def _erring(self) -> int:
-        """Where steps that leave a declared range are counted."""
-        return offset_of_steps(len(self.instance.model.properties))
+        return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
@@ -810,7 +788,7 @@ class CarefulCode(KernelCode):
     def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
         """Count a step that leaves a declared range, and undo it."""
         forget(after)
-        note(results + self._erring, state, step)
+        note(results + offset_of_steps(self._deadlock), state, step)
         self.copy(before, after)
 
 

@@ -8,7 +8,7 @@ each cell is a signed number of 1, 2 or 4 bytes, as its declared range needs, al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +66,7 @@ class Layout:
     @property
     def first_choice(self) -> int:
         """The byte that holds the alternative of action 0."""
-        return max((one.byte + one.bytes for one in self.settings), default=ERROR_BYTES)
+        return max((place.byte + place.bytes for place in self.settings), default=ERROR_BYTES)
 
     @property
     def first_cell(self) -> int:
@@ -76,65 +76,60 @@ class Layout:
     @property
     def size(self) -> int:
         """The bytes of a working buffer: a multiple of 8, with room to load LANES cells from any cell on."""
-        end = max((one.byte + one.bytes for one in self.bits), default=self.first_cell)
-        widest = max((one.bytes for one in self.bits), default=1)
+        end = max((bits.byte + bits.bytes for bits in self.bits), default=self.first_cell)
+        widest = max((bits.bytes for bits in self.bits), default=1)
         return _aligned(end + (LANES - 1) * widest, 8)
 
     @property
     def kind(self) -> type[np.signedinteger[Any]]:
         """The type of an array that holds the cells of states, one state per row."""
-        return KINDS[max((one.bytes for one in self.bits), default=1)]
+        return KINDS[max((bits.bytes for bits in self.bits), default=1)]
 
     def setting(self, name: str) -> SettingPlace:
         """The place of a run-time setting."""
-        return next(one for one in self.settings if one.name == name)
+        return next(place for place in self.settings if place.name == name)
 
-    def buffer(self, instance: Instance) -> NDArray[np.int8]:
-        """A working buffer with the run-time settings of an instance that has this layout."""
+    def buffer(self, instance: Instance, cells: Sequence[int] = ()) -> NDArray[np.int8]:
+        """A working buffer with the run-time settings of an instance of this layout, and these cells, or zeros."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
-        for one in self.settings:
-            buffer[one.byte : one.byte + one.bytes].view(KINDS[one.bytes])[:] = values[one.name]
+        for place in self.settings:
+            buffer[place.byte : place.byte + place.bytes].view(KINDS[place.bytes])[:] = values[place.name]
         for position, choice in enumerate(instance.alternatives):
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
-        return buffer
-
-    def buffers(self, instance: Instance) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Two working buffers: for a state, and for the state after a step."""
-        return self.buffer(instance), self.buffer(instance)
-
-    def buffer_of(self, instance: Instance, cells: Sequence[int]) -> NDArray[np.int8]:
-        """A working buffer with the run-time settings of an instance, and these cells."""
-        buffer = self.buffer(instance)
-        for bits, value in zip(self.bits, cells, strict=True):
+        for bits, value in zip(self.bits if cells else (), cells, strict=True):
             buffer[bits.byte : bits.byte + bits.bytes].view(KINDS[bits.bytes])[:] = value
         return buffer
 
     def pack(self, cells: Sequence[int]) -> NDArray[np.uint64]:
         """The packed words of one state."""
-        words = [0] * self.words
-        for bits, value in zip(self.bits, cells, strict=True):
-            words[bits.word] |= (value - bits.low) << bits.shift
-        return np.array(words, np.uint64)
+        return self.pack_rows(np.array([cells], np.int64)).ravel()
 
     def pack_rows(self, states: NDArray[np.signedinteger[Any]]) -> NDArray[np.uint64]:
         """The packed words of several states, one state per row."""
         words = np.zeros((len(states), self.words), np.uint64)
         for position, bits in enumerate(self.bits):
-            words[:, bits.word] |= (states[:, position].astype(np.int64) - bits.low).astype(np.uint64) << np.uint64(
-                bits.shift
-            )
+            values = (states[:, position].astype(np.int64) - bits.low).astype(np.uint64)
+            words[:, bits.word] |= values << np.uint64(bits.shift)
         return words
 
-    def unpack(self, words: Sequence[int]) -> tuple[int, ...]:
+    def unpack(self, words: Iterable[int]) -> tuple[int, ...]:
         """The cells of one packed state."""
-        return tuple((int(words[bits.word]) >> bits.shift & (1 << bits.width) - 1) + bits.low for bits in self.bits)
+        numbers = list(map(int, words))  # once for each word: the cells of a word are many
+        return tuple((numbers[bits.word] >> bits.shift & (1 << bits.width) - 1) + bits.low for bits in self.bits)
+
+    def unpack_rows(self, words: NDArray[np.uint64]) -> NDArray[np.signedinteger[Any]]:
+        """The cells of several packed states, one state per row."""
+        cells = np.empty((len(words), len(self.bits)), self.kind)
+        for position in range(len(self.bits)):
+            cells[:, position] = self.column(words, position)
+        return cells
 
     def column(self, states: NDArray[np.uint64], position: int) -> NDArray[np.int64]:
         """The value of one cell in each of the packed states, one per row."""
         bits = self.bits[position]
-        found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
-        return found.astype(np.int64) + bits.low
+        values = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
+        return values.astype(np.int64) + bits.low
 
 
 def layout_of(instance: Instance) -> Layout:

@@ -1,9 +1,5 @@
 """Machine code: compiles LLVM's assembly, loads what was compiled, and keeps it in a cache that is never stale.
 
-In:  the assembly of a module (checker/compile/staging.py), or what builds its functions; the seconds that are left.
-Out: object code, which can be stored, or OutOfTimeError; from object code, functions that Python can call; a cache
-     file for what is compiled; the staged functions of a module as machine code.
-
 LLVM cannot be interrupted, but a process can be ended: if time is short, LLVM runs in a process of its own.
 
 A cache file is named by a digest of everything that the code depends on: the text, the source of the modules that
@@ -19,7 +15,7 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -49,26 +45,18 @@ def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
     compiled = llvm.parse_assembly(assembly)
     compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
     compiled.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=QUICK if is_quick else SIMPLIFICATION)
     if is_quick:
-        _put_into_registers(compiled, machine)
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()  # puts variables into registers
+        passes.run(compiled, llvm.create_pass_builder(machine, tuning))
     else:
-        _simplify(compiled, machine)
+        tuning.loop_vectorization = True
+        tuning.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(compiled, builder)
     code: bytes = machine.emit_object(compiled)
     return code
-
-
-def _put_into_registers(compiled: Any, machine: Any) -> None:
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.run(compiled, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=QUICK)))
-
-
-def _simplify(compiled: Any, machine: Any) -> None:
-    tuning = llvm.create_pipeline_tuning_options(speed_level=SIMPLIFICATION)
-    tuning.loop_vectorization = True
-    tuning.slp_vectorization = False
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(compiled, builder)
 
 
 def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
@@ -76,13 +64,13 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(OPTIMIZATION))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    found: dict[str, Callable[..., int]] = {}
+    functions: dict[str, Callable[..., int]] = {}
     for name, count in parameters.items():
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
         function = kind(engine.get_function_address(name))
         function.engine = engine  # type: ignore[attr-defined] # the code lives as long as the engine does
-        found[name] = function
-    return found
+        functions[name] = function
+    return functions
 
 
 def addresses(*arrays: NDArray[Any]) -> Iterator[int]:
@@ -187,28 +175,27 @@ def code_path(kind: str, content: str) -> Path:
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
     """The function as machine code. It must be public."""
-    return _functions(function.build.__module__)[function.build.__name__]
+    return functions_of(function.build.__module__)[function.build.__name__]
 
 
 @cache
-def _functions(module: str) -> dict[str, Callable[..., int]]:
+def functions_of(module: str) -> dict[str, Callable[..., int]]:
     """The public functions of a module, compiled when the cache has no code for them.
 
     Apart from its own text, they depend only on modules in FOLDERS.
     """
     staged = [
-        one
-        for name, one in vars(sys.modules[module]).items()
-        if isinstance(one, Staged) and one.build.__module__ == module and not name.startswith("_")
+        function
+        for name, function in vars(sys.modules[module]).items()
+        if isinstance(function, Staged) and function.build.__module__ == module and not name.startswith("_")
     ]
     path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
-    code = kept_or_made(path, lambda: _compiled(staged))
-    return load(code, {one.build.__name__: one.parameters for one in staged})
 
+    def make() -> bytes:
+        with new_module() as built:
+            for function in staged:
+                built.function(function.build, is_exported=True)
+            return machine_code(built.assembly())
 
-def _compiled(functions: Iterable[Staged]) -> bytes:
-    with new_module() as built:
-        for function in functions:
-            built.function(function.build, is_exported=True)
-        assembly = built.assembly()
-    return machine_code(assembly)
+    parameters = {function.build.__name__: function.parameters for function in staged}
+    return load(kept_or_made(path, make), parameters)

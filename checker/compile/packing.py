@@ -1,8 +1,7 @@
 """The code that packs states: copies and unpacks them, clears dead cells, and finds the least permutation of a state.
 
-In:  a `Layout`; a `Symmetry` and `Clearing`s (checker/reductions/reduction.py); values of a function that is being
-     built (checker/compile/staging.py): addresses of working buffers and of packed states.
-Out: instructions, inlined at that place of the function; and the functions that permute a state.
+Instructions are inlined at a place of a function that is being built (checker/compile/staging.py); its values are
+addresses of working buffers and of packed states. Other functions permute a state.
 
 Each symmetric element gets a signature: numbers that depend on its own cells, and that another element would have in
 the state with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later
@@ -102,16 +101,9 @@ def _packed(layout: Layout, builder: Any, state: Any) -> list[Any]:
         wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
         total = totals[group[0].word]
         totals[group[0].word] = wide if total is None else builder.or_(total, wide)
-    packed: list[Any] = []
-    for total in totals:
-        if total is None:
-            packed.append(ir.Constant(I64, 0))
-            continue
-        kind = ir.FunctionType(I64, [ir.VectorType(I64, LANES)])
-        name = "llvm.vector.reduce.or.v8i64"
-        reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        packed.append(builder.call(reduce, [total]))
-    return packed
+    kind, name = ir.FunctionType(I64, [ir.VectorType(I64, LANES)]), "llvm.vector.reduce.or.v8i64"
+    reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return [ir.Constant(I64, 0) if total is None else builder.call(reduce, [total]) for total in totals]
 
 
 def unpacker(layout: Layout) -> Operation:
@@ -125,8 +117,8 @@ def unpacker(layout: Layout) -> Operation:
         packed = [builder.load(at(builder, words, I64, 8 * word)) for word in range(layout.words)]
         # In byte order: a group always writes LANES cells, and the next groups overwrite the surplus.
         for group in _groups(layout):
-            one = builder.insert_element(undefined, packed[group[0].word], first)
-            wide = builder.shuffle_vector(one, undefined, everywhere)
+            single = builder.insert_element(undefined, packed[group[0].word], first)
+            wide = builder.shuffle_vector(single, undefined, everywhere)
             wide = builder.lshr(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
             wide = builder.and_(wide, _vector([(1 << bits.width) - 1 for bits in group]))
             kind, mask = CELLS[group[0].bytes], (1 << 8 * group[0].bytes) - 1
@@ -158,14 +150,14 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
+    """Builds functions that permute a state. The elements of all blocks have consecutive numbers, which name them."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
         self.symmetry = symmetry
         self.places = layout.bits
         self.pack, self.pack_least = packer(layout), least_packer(layout)
-        self.known = {(cell.field, cell.indices): cell for cell in symmetry.cells}
+        self.cells = {(cell.field, cell.indices): cell for cell in symmetry.cells}
         self.numbers: list[range] = []
         """The numbers of the elements of each block."""
         end = 0
@@ -193,15 +185,15 @@ class Canonical:
 
     def _exchange(self, block: Block, place: int, code: Code, state: Value) -> None:
         """Exchange two neighbours of a block in the state."""
-        one, other = block.elements[place], block.elements[place + 1]
-        swapped = {one: other, other: one}
+        left, right = block.elements[place : place + 2]
+        swapped = {left: right, right: left}
         pairs = []
         for cell in self.symmetry.cells:
             indices = tuple(
                 swapped.get(index, index) if axis == block.sort else index
                 for index, axis in zip(cell.indices, cell.axes, strict=True)
             )
-            there = self.known[cell.field, indices].position
+            there = self.cells[cell.field, indices].position
             if cell.position < there:
                 pairs.append((cell.position, there))
         for here, there, size in self._runs(pairs):
@@ -214,7 +206,7 @@ class Canonical:
             if cell.value == block.sort:
                 cell_place = self.places[cell.position]
                 kept = READ[cell_place.bytes](state, cell_place.byte)
-                change = code.among(kept, (one, other)) * (one ^ other)
+                change = code.among(kept, (left, right)) * (left ^ right)
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -246,14 +238,14 @@ class Canonical:
         left = list(self._terms(own, tests, element))
         while left:
             words.append([])
-            bits, rest = 0, []
-            for term, width in left:
+            bits, waiting = 0, left
+            left = []
+            for term, width in waiting:
                 if bits + width < WORD_BITS:
                     words[-1].append((term, bits))
                     bits += width
                 else:
-                    rest.append((term, width))
-            left = rest
+                    left.append((term, width))
         return [partial(_joined, word) for word in words] or [lambda state: state.code.constant(0)]
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
@@ -304,16 +296,16 @@ class Canonical:
     def _sort(
         self, code: Code, state: Value, numbers: range, values: Mapping[int, Variable], tied: Value | None
     ) -> None:
-        """Sort elements by these values, those that are tied."""
+        """Sort the tied elements by these values."""
         for end in range(len(numbers) - 1, 0, -1):
             for number in numbers[:end]:
-                one, other = values[number], values[number + 1]
+                left, right = values[number], values[number + 1]
                 ties = [] if tied is None else [partial(_are_tied, tied, number)]
-                with code.when(code.every(other < one, *ties)):
+                with code.when(code.every(right < left, *ties)):
                     code.call(self.exchanges[number], state)
-                    kept = one.get()
-                    one.set(other)
-                    other.set(kept)
+                    kept = left.get()
+                    left.set(right)
+                    right.set(kept)
 
     def _others(self) -> Any:
         """The function that packs all other orders of tied elements. The state is the same before and after."""
@@ -353,7 +345,7 @@ def _tested(place: Bits, element: int, state: Value) -> Value:
 
 
 def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
-    """A number that is made of terms, each from a bit on."""
+    """A number with several terms in it, each shifted to its first bit."""
     return reduce(or_, (term(state) * (1 << bit) for term, bit in terms))
 
 
@@ -372,8 +364,8 @@ def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
 def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[Bits]) -> None:
     """Clear the dead cells in a working buffer."""
     groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
-    for one in clearings:
-        groups.setdefault((one.guard, one.values), {}).update(one.cells)
+    for clearing in clearings:
+        groups.setdefault((clearing.guard, clearing.values), {}).update(clearing.cells)
     for (guard, values), cells in groups.items():
         if guard is None:
             _store(state, cells, places)

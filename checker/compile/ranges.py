@@ -1,10 +1,8 @@
 """Facts about numbers while a kernel is built, and their consequences for the order in which conditions are evaluated.
 
-In:  an `Instance`; nodes of its functions; the ranges of an action's arguments; a `Symmetry`, or none.
-Out: the values of numbers that are compiled in, limits of variables, and whether an index needs a check (`Ranges`); the
-     guards of an action or a generator, each to be evaluated in the outermost loop over arguments that binds what it
-     reads; which folds over symmetric elements are evaluated to their end, and how two elements are compared
-     (`Elements`).
+`Ranges` knows the values of numbers that are compiled in, limits of variables, and whether an index needs a check.
+Each guard of an action or a generator is evaluated in the outermost loop over arguments that binds what it reads.
+`Elements` knows which folds over symmetric elements are evaluated to their end, and how two elements are compared.
 """
 
 from __future__ import annotations
@@ -34,18 +32,20 @@ class Ranges:
         """The value of a number that depends only on what is compiled in; None for any other expression."""
         instance = self.instance
         match expression:
-            case ir.Constant(number):
-                return int(number)
+            case ir.Constant(constant):
+                return int(constant)
             case ir.Size(domain):
                 return instance.size_of(domain)
             case ir.Setting(entry) if instance.model.entries[entry].is_bound:
                 return int(getattr(instance.configuration, entry))
             case ir.Sum(terms):
-                numbers = [self.number(term.value) for term in terms]
-                known = [number for number in numbers if number is not None]
-                if len(known) == len(terms):
-                    signs = (-1 if term.is_subtracted else 1 for term in terms)
-                    return sum(sign * number for sign, number in zip(signs, known, strict=True))
+                total = 0
+                for term in terms:
+                    number = self.number(term.value)
+                    if number is None:
+                        return None
+                    total += -number if term.is_subtracted else number
+                return total
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
@@ -53,25 +53,25 @@ class Ranges:
         it changes only as the variable of one loop, outside of which no model reads it. Where several generators share
         a variable, because several guards call a helper (`conjuncts`), the limit is that of all.
         """
-        known = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
-        unknown: set[ir.Variable] = set()
+        limited = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
+        unlimited: set[ir.Variable] = set()
         for node in visit(nodes):
             if isinstance(node, ir.Generator) or (isinstance(node, ir.Loop) and is_of_loop(routine, node.variable)):
-                limit = self._limit(node.range, known)
+                limit = self._limit(node.range, limited)
                 if limit is None:
-                    unknown.add(node.variable)
-                    known.pop(node.variable, None)
-                elif node.variable not in unknown:
-                    known[node.variable] = max(limit, known.get(node.variable, 0))
-        return known
+                    unlimited.add(node.variable)
+                    limited.pop(node.variable, None)
+                elif node.variable not in unlimited:
+                    limited[node.variable] = max(limit, limited.get(node.variable, 0))
+        return limited
 
     def _limit(self, numbers: ir.Range, limits: Limits) -> int | None:
         """The limit of the numbers of a range: all are in 0..limit-1."""
         match numbers.first:
             case ir.Local(variable):
                 is_natural = variable in limits
-            case ir.Sum((ir.Term(ir.Local(variable)), ir.Term(more, False))):
-                is_natural = variable in limits and (self.number(more) or -1) >= 0
+            case ir.Sum((ir.Term(ir.Local(variable)), ir.Term(added, False))):
+                is_natural = variable in limits and (self.number(added) or -1) >= 0
             case first:
                 number = self.number(first)
                 is_natural = number is not None and number >= 0
@@ -93,7 +93,7 @@ class Ranges:
             match node:
                 case ir.Cell(_, field, indices):
                     sizes = self.instance.layouts[field].sizes
-                    if not all(self.is_safe(one, size, limits) for one, size in zip(indices, sizes, strict=True)):
+                    if not all(self.is_safe(*pair, limits) for pair in zip(indices, sizes, strict=True)):
                         return True
                 case ir.Element(subset, index):
                     if not self.is_safe(index, self.elements(subset), limits):
@@ -117,7 +117,7 @@ def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
 
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among
-"""The result of a helper whose condition is read like a condition of the guard itself."""
+"""The results of helpers that count as conditions of the guard that calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
@@ -165,9 +165,9 @@ def _conjuncts(condition: ir.Expression) -> Iterator[ir.Expression]:
             for part in parts:
                 yield from _conjuncts(part)
         case ir.Call(ir.Routine(body=(ir.Return(value),)) as helper, arguments) if isinstance(value, INSIDE) and all(
-            isinstance(one, ir.Local) and one.variable.role is not ir.Role.SUBSET for one in arguments
+            isinstance(each, ir.Local) and each.variable.role is not ir.Role.SUBSET for each in arguments
         ):
-            passed = [one.variable for one in arguments if isinstance(one, ir.Local)]
+            passed = [each.variable for each in arguments if isinstance(each, ir.Local)]
             yield from _conjuncts(_inside(value, dict(zip(helper.parameters, passed, strict=True))))
         case _:
             yield condition
@@ -178,7 +178,7 @@ def _inside(value: ir.Expression, passed: Mapping[ir.Variable, ir.Variable]) -> 
 
     def change(node: ir.Node) -> ir.Node:
         changes: dict[str, Any] = {
-            name: passed[one] for name, one in vars(node).items() if isinstance(one, ir.Variable) and one in passed
+            name: passed[part] for name, part in vars(node).items() if isinstance(part, ir.Variable) and part in passed
         }
         return replace(node, **changes) if changes else node
 

@@ -1,9 +1,9 @@
 """Builds functions of machine code: Python calculates with `Value`s, and each operation writes an instruction.
 
-In:  Python functions that get a `Code` and `Value`s. They run once, while the code is built; so Python's own `if` and
-     `for` decide which instructions there are, and `code.when` and `code.loop` which of them are executed.
-Out: a `Module` of functions that call each other, as LLVM's assembly (checker/compile/machine_code.py makes machine
-     code of it).
+Python functions get a `Code` and `Value`s. They run once, while the code is built; so Python's own `if` and `for`
+decide which instructions there are, and `code.when` and `code.loop` which of them are executed. The result is a
+`Module` of functions that call each other, as LLVM's assembly (checker/compile/machine_code.py makes machine code of
+it).
 
 Every value is a 64-bit number or a truth value. Where a number is needed, a truth value is 0 or 1; where a truth value
 is needed, a number is whether it is not 0. Sums and products wrap. Addresses of working buffers, packed states and
@@ -66,7 +66,7 @@ class Value:
     @property
     def is_true(self) -> Value:
         """Whether it is not 0."""
-        return self.code.value(self.code.truth(self))
+        return Value(self.code, self.code.truth(self))
 
     def __bool__(self) -> bool:
         raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
@@ -82,19 +82,24 @@ class Value:
         return self.code.calculated("sub", other, self)
 
     def __floordiv__(self, divisor: Number) -> Value:
-        """The quotient, rounded down; the divisor is above 0."""
-        return self.code.quotient(self, divisor)
+        """The greatest number whose product with the divisor, which is above 0, is at most this number."""
+        code, operands = self.code, (self.code.number(self), self.code.number(divisor))
+        is_rounded_up = code.builder.zext(code.is_rounded_up(*operands), I64)
+        return Value(code, code.builder.sub(code.builder.sdiv(*operands), is_rounded_up))
 
     def __mod__(self, divisor: Number) -> Value:
         """The remainder of that quotient, which is in 0..divisor-1."""
-        return self.code.remainder(self, divisor)
+        code, operands = self.code, (self.code.number(self), self.code.number(divisor))
+        remainder = code.builder.srem(*operands)
+        is_rounded_up = code.is_rounded_up(*operands)
+        return Value(code, code.builder.select(is_rounded_up, code.builder.add(remainder, operands[1]), remainder))
 
     def __neg__(self) -> Value:
-        return self.code.value(self.code.builder.neg(self.code.number(self)))
+        return Value(self.code, self.code.builder.neg(self.code.number(self)))
 
     def __invert__(self) -> Value:
         """Whether it is 0: Python's `not`."""
-        return self.code.value(self.code.builder.not_(self.code.truth(self)))
+        return Value(self.code, self.code.builder.not_(self.code.truth(self)))
 
     def __eq__(self, other: object) -> Any:
         return self.code.compared("==", self, other)
@@ -129,7 +134,7 @@ class Variable(Value):
 
     def get(self) -> Value:
         """Its value at this place, which does not change when the variable does."""
-        return self.code.value(self.operand)
+        return Value(self.code, self.operand)
 
     def set(self, value: Number) -> None:
         """Give it another value."""
@@ -188,10 +193,6 @@ class Code:
 
     # -------------------------------------------------------------------------------------------------------- values
 
-    def value(self, operand: Any) -> Value:
-        """A value of LLVM as a `Value`."""
-        return Value(self, operand)
-
     def constant(self, number: int) -> Value:
         """A number or truth value that is known while the code is built, as a `Value`."""
         return Value(self, self.operand(number))
@@ -229,20 +230,7 @@ class Code:
         operands = self.number(left), self.number(right)
         return Value(self, self.builder.icmp_signed(sign, *operands))
 
-    def quotient(self, left: Number, right: Number) -> Value:
-        """The greatest number whose product with `right`, which is above 0, is at most `left`."""
-        operands = self.number(left), self.number(right)
-        is_rounded_up = self.builder.zext(self._is_rounded_up(*operands), I64)
-        return Value(self, self.builder.sub(self.builder.sdiv(*operands), is_rounded_up))
-
-    def remainder(self, left: Number, right: Number) -> Value:
-        """The remainder of that quotient, which is in 0..right-1."""
-        dividend, divisor = self.number(left), self.number(right)
-        rest = self.builder.srem(dividend, divisor)
-        is_rounded_up = self._is_rounded_up(dividend, divisor)
-        return Value(self, self.builder.select(is_rounded_up, self.builder.add(rest, divisor), rest))
-
-    def _is_rounded_up(self, left: Any, right: Any) -> Any:
+    def is_rounded_up(self, left: Any, right: Any) -> Any:
         """Whether the processor's quotient, which is rounded towards 0, is above the exact one."""
         return self.builder.icmp_signed("<", self.builder.srem(left, right), ir.Constant(I64, 0))
 
@@ -262,19 +250,19 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first that is 0, else the last: Python's `and`. The others are not evaluated."""
+        """The first condition that is 0, else the last: Python's `and`. Those after it are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first that is not 0, else the last: Python's `or`. The others are not evaluated."""
+        """The first condition that is not 0, else the last: Python's `or`. Those after it are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
         if len(conditions) == 1:
-            return Value(self, self.operand(_evaluated(conditions[0])))
+            return Value(self, self.operand(evaluated(conditions[0])))
         after, ends = self._block(), []
         for condition in conditions[:-1]:
-            operand = self.operand(_evaluated(condition))
+            operand = self.operand(evaluated(condition))
             truth, following = self.truth(Value(self, operand)), self._block()
             ends.append((operand, self._builder.block))
             self._builder.cbranch(truth, *((after, following) if decides else (following, after)))
@@ -286,16 +274,16 @@ class Code:
         after, ends = self._block(), []
         for condition, value in options:
             yes, no = self._block(), self._block()
-            self.builder.cbranch(self.truth(_evaluated(condition)), yes, no)
+            self.builder.cbranch(self.truth(evaluated(condition)), yes, no)
             self._builder.position_at_end(yes)
-            operand = self.operand(_evaluated(value))
+            operand = self.operand(evaluated(value))
             ends.append((operand, self._builder.block))
             self._builder.position_at_end(no)
         return self._met(ends, otherwise, after)
 
     def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
         """The value in the block `after`, where these ends meet with one that has the value `last`."""
-        operand = self.operand(_evaluated(last))
+        operand = self.operand(evaluated(last))
         ends.append((operand, self._builder.block))
         kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
         incoming = []
@@ -354,7 +342,7 @@ class Code:
             self._builder.position_at_end(after)
         else:
             yes = self._block()
-            self.builder.cbranch(self.truth(_evaluated(condition)), yes, after)
+            self.builder.cbranch(self.truth(evaluated(condition)), yes, after)
             self._builder.position_at_end(yes)
             yield
             self._ended_in(after, [*jumps, self._go_to(after)])
@@ -391,7 +379,7 @@ class Code:
         self._builder.position_at_end(head)
         if condition is not True:
             body = self._block()
-            self.builder.cbranch(self.truth(_evaluated(condition)), body, after)
+            self.builder.cbranch(self.truth(evaluated(condition)), body, after)
             self._builder.position_at_end(body)
         self._ends_of_loops.append(after)
         yield
@@ -407,7 +395,8 @@ class Code:
         self.builder.ret(self.number(value))
 
 
-def _evaluated(operand: Operand) -> Number:
+def evaluated(operand: Operand) -> Number:
+    """The value of an operand, which is built here if it is not always evaluated."""
     return operand() if callable(operand) else operand
 
 
@@ -420,11 +409,11 @@ class Operation:
         update_wrapper(self, build)
 
     def __call__(self, *arguments: Number) -> Value:
-        """Build it, where its arguments are used."""
+        """Build the operation where its arguments are used."""
         code = code_of(arguments)
         operands = [code.number(argument) for argument in arguments]
         operand = self.build(code.builder, *operands)
-        return code.value(ir.Constant(I64, 0) if operand is None else operand)
+        return Value(code, ir.Constant(I64, 0) if operand is None else operand)
 
 
 def code_of(arguments: Iterable[Number]) -> Code:
@@ -526,22 +515,14 @@ def prefetch(builder: Any, address: Any) -> None:
     builder.call(function, [place, *(ir.Constant(I32, number) for number in (0, 3, 1))])
 
 
-@Operation
-def unsigned_shift(builder: Any, value: Any, bits: Any) -> Any:
-    """An unsigned number, shifted to the right by 0..63 bits."""
-    return builder.lshr(value, bits)
+unsigned_shift = Operation(lambda builder, value, bits: builder.lshr(value, bits))
+"""An unsigned number, shifted to the right by 0..63 bits."""
 
+unsigned_remainder = Operation(lambda builder, left, right: builder.urem(left, right))
+"""The remainder of an unsigned division."""
 
-@Operation
-def unsigned_remainder(builder: Any, left: Any, right: Any) -> Any:
-    """The remainder of an unsigned division."""
-    return builder.urem(left, right)
-
-
-@Operation
-def unsigned_less(builder: Any, left: Any, right: Any) -> Any:
-    """Whether one unsigned number is less than another."""
-    return builder.icmp_unsigned("<", left, right)
+unsigned_less = Operation(lambda builder, left, right: builder.icmp_unsigned("<", left, right))
+"""Whether one unsigned number is less than another."""
 
 
 class Words(Value):
@@ -608,8 +589,8 @@ class Module:
         return str(self.content)
 
     def take_apart(self) -> None:
-        """Break the cycles in a module that is not needed, so that it goes at once: the garbage collector takes
-        longer."""
+        """Break the reference cycles in a module that is not needed, so that its memory is freed at once: the garbage
+        collector takes longer."""
         for function in self.content.functions:
             for block in function.blocks:
                 for instruction in block.instructions:
@@ -626,13 +607,13 @@ class Module:
 def kinds_of(build: Build) -> list[type[Value]]:
     """The kinds of the parameters of the function that `build` builds."""
     _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
-    return [one.annotation for one in parameters]
+    return [parameter.annotation for parameter in parameters]
 
 
 @contextmanager
 def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
-    """A module to be built in the block. Its many objects live to the end of the block, and then go at once; so garbage
-    is left alone, which saves a third of the time."""
+    """A module to be built in the block. Its many objects live to the end of the block, and are then freed at once; so
+    the garbage collector is off in the block, which saves a third of the time."""
     was_enabled, built = gc.isenabled(), Module(before_each)
     gc.disable()
     try:
@@ -644,7 +625,7 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A function of machine code that is written as what builds it (a decorator). Used on values, it is called."""
+    """A function of machine code that is written as what builds it (a decorator). Applied to values, it is called."""
 
     def __init__(self, build: Build) -> None:
         self.build = build
@@ -656,5 +637,5 @@ class Staged:
         return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:
-        """Call it, where its arguments are used."""
+        """Call the function where its arguments are used."""
         return code_of(arguments).call(self.build, *arguments)

@@ -2,5 +2,5 @@
 
 In:  a `DiskRequest` (a folder), an instance of a model, its kernel, and limits.
 Out: an `Exploration`, the same as that of a search in memory, and a `DiskSummary`.
-May import: explicit, compile, outcome, resources.
+May import: explicit, compile, results, resources.
 """

@@ -29,45 +29,25 @@ from isrcheck.checker.disk.files import CHECKPOINT, DamagedError, DiskError, Fol
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.stored_states import StoredStates, bytes_of_state
 from isrcheck.checker.disk.summary import DiskSummary
-from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest
+from isrcheck.checker.explicit.carrier import (
+    BATCH_BYTES,
+    NO_REDUCTION,
+    Carrier,
+    KernelRunner,
+    SearchContext,
+    SearchRequest,
+)
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates
 from isrcheck.checker.resources.cache import engine_digest
-from isrcheck.checker.resources.limits import DeferredInterrupts, Limits, whole_resident
+from isrcheck.checker.resources.limits import DeferredInterrupts, Limits, resident
 from isrcheck.checker.results.exploration import Exploration, Progress
 from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
 KIND = "isrcheck search on disk"
-
-NO_REDUCTION = "every state"
-
-
-def question_of(context: SearchContext) -> dict[str, Any]:
-    """What identifies a search: it can be resumed only if all of this is equal."""
-    instance, request, layout = context.instance, context.request, context.kernel.layout
-    return {
-        "kind": KIND,
-        "version of isrcheck": engine_digest(),
-        "model": [instance.model.name, instance.model.digest],
-        "protocol": [instance.protocol.name],
-        "swapped actions": dict(instance.swaps),
-        "configuration": dict(instance.configuration.items()),
-        "instance": instance.digest,
-        "layout": [layout.words, [[bits.word, bits.shift, bits.width, bits.low] for bits in layout.bits]],
-        "properties": [[prop.name for prop in context.watched], request.count_all, int(request.decisive)],
-        "deadlock": ["judged" if context.limits.deadlock and request.deadlock else "left out"],
-        "reduction": _reduction_of(context),
-        "number of initial states": len(context.starts),
-    }
-
-
-def _reduction_of(context: SearchContext) -> list[Any]:
-    """The reduction in words, and what it clears."""
-    reduction = context.kernel.reduction
-    return [NO_REDUCTION, []] if reduction is None else [reduction.says, [list(one) for one in reduction.clears]]
 
 
 def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
@@ -88,21 +68,19 @@ def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | N
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:
     """The state in a checkpoint. Raises DamagedError, and UsageError (beginning with `option`) for another search."""
     try:
-        there = json.loads(text)
+        checkpoint = json.loads(text)
     except (ValueError, RecursionError):
-        there = None
-    if not isinstance(there, dict) or there.get("digest") != _digest(
-        {name: one for name, one in there.items() if name != "digest"}
-    ):
+        checkpoint = None
+    if not isinstance(checkpoint, dict) or checkpoint.pop("digest", None) != _digest(checkpoint):
         raise DamagedError(CHECKPOINT)
-    for what, ours in question.items():
-        theirs, ours = there["question"].get(what), json.loads(json.dumps(ours))
+    for name, ours in question.items():
+        theirs, ours = checkpoint["question"].get(name), json.loads(json.dumps(ours))
         if theirs != ours:
             raise UsageError(
-                f"{option}: the checkpoint belongs to another search: {what} {_difference(theirs, ours)};"
+                f"{option}: the checkpoint belongs to another search: {name} {_difference(theirs, ours)};"
                 " repeat the command that began it, or name a new folder with --disk"
             )
-    state: dict[str, Any] = there["state"]
+    state: dict[str, Any] = checkpoint["state"]
     return state
 
 
@@ -110,8 +88,8 @@ def _difference(theirs: Any, ours: Any) -> str:
     """How two parts of a question differ, in words."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         names = [name for name in dict.fromkeys([*ours, *theirs]) if theirs.get(name) != ours.get(name)]
-        found = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
-        return ", ".join(found) or "differs"
+        differences = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
+        return ", ".join(differences) or "differs"
     if isinstance(theirs, list) and isinstance(ours, list) and theirs[:1] != ours[:1]:
         return f"{theirs[0]} there, {ours[0]} here"
     return "differs"
@@ -121,9 +99,6 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-BATCH_BYTES = 1 << 18
-"""The size in bytes of the buffer for successors: small enough for the second-level cache."""
-
 RESERVED = 56 << 20
 """The memory for buffers, and for what the process allocates while it searches."""
 
@@ -132,8 +107,6 @@ LEAST_ROOM = 1 << 10
 
 SHARE_FOR_CHECKPOINTS = 0.1
 """At the ends of levels, checkpoints take at most this part of the time."""
-
-UNJUDGED = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
 
 
 class Phase(Enum):
@@ -151,24 +124,22 @@ class DiskCarrier(Carrier):
     """
 
     visited: StoredStates
-    without_stores = UNJUDGED
+    without_stores = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
 
-    def __init__(self, context: SearchContext, asked: DiskRequest, folder: Folder) -> None:
+    def __init__(self, context: SearchContext, options: DiskRequest, folder: Folder) -> None:
         super().__init__(context)
-        self.asked = asked
+        self.options = options
         self.folder = folder
         self.lost = ""
         self.resumed_at: int | None = None
         self.checkpoints = 0
-        self._words, self._steps = context.kernel.layout.words, context.instance.first_steps[-1]
-        layout = context.kernel.layout
-        self.runner = KernelRunner(context.kernel)
-        self.room = max(4 * self._steps, BATCH_BYTES // (8 * layout.words + 16))
+        layout, steps = context.kernel.layout, context.instance.first_steps[-1]
+        self.runner = KernelRunner(context.kernel, context.instance)
+        self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.recent = RecentStates(layout.words)
-        self.buffers = layout.buffers(context.instance)
-        self.visited = StoredStates(folder, layout.words, self._steps, self._room_for_states())
-        self.question = question_of(context)
+        self.visited = StoredStates(folder, layout.words, steps, self._room_for_states(layout.words))
+        self.question = {"kind": KIND, "version of isrcheck": engine_digest(), **context.question()}
         self.interrupts = DeferredInterrupts()
         self._stack = ExitStack()
         self._phase = Phase.NEW
@@ -180,14 +151,14 @@ class DiskCarrier(Carrier):
         self._kept_at = time.monotonic()
         self._seconds_of_checkpoint = 0.0
 
-    def _room_for_states(self) -> int:
-        if self.asked.room is not None:
-            return self.asked.room
-        used = whole_resident() + RESERVED
-        room = int((self.context.limits.memory - used) / bytes_of_state(self._words))
+    def _room_for_states(self, words: int) -> int:
+        if self.options.room is not None:
+            return self.options.room
+        used = resident(with_files=True) + RESERVED
+        room = int((self.context.limits.memory - used) / bytes_of_state(words))
         if room < LEAST_ROOM:
             raise UsageError(
-                f"--memory: with {self.asked.option} the limit is for the whole process, which needs"
+                f"--memory: with {self.options.option} the limit is for the whole process, which needs"
                 f" {(used >> 20) + 2}M before the search begins; give --memory {-(-2 * used >> 20)}M or more"
             )
         return min(room, MOST_STATES)
@@ -210,8 +181,7 @@ class DiskCarrier(Carrier):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """If the disk is full or has failed, end the search without an error; its result holds what was found so
-        far."""
+        """If the disk is full or has failed, end the search without an error; its result covers the search so far."""
         try:
             if self._can_go_on(error):
                 self._write_checkpoint()
@@ -237,12 +207,11 @@ class DiskCarrier(Carrier):
 
     def start(self) -> int:
         """Store the states that the search starts from, each as its own predecessor; or resume from the checkpoint."""
-        if self.asked.is_resumed:
+        if self.options.is_resumed:
             self._resume()
             return self.visited.firsts[-2]
         for low in range(0, len(self.context.starts), self.room):
-            size = self.put_starts(self.batch, low, self.room)
-            self._add(size, 0)
+            self._add(self.put_starts(self.batch, low, self.room), 0)
         self.visited.close_level(lambda: False)
         self._write_checkpoint()
         return 0
@@ -260,7 +229,8 @@ class DiskCarrier(Carrier):
         results = KernelResults(len(context.properties))
         for at, states in self.visited.levels[-1].pieces():
             results.clear()
-            self.runner.check(states.ctypes.data, 0, len(states) // self._words, self.buffers, context.active, results)
+            size = len(states) // self.visited.words
+            self.runner.check(states.ctypes.data, 0, size, context.active, results)
             context.results.add(results, partial(operator.add, first + at))
             if self.is_out_of_time():
                 return
@@ -278,28 +248,27 @@ class DiskCarrier(Carrier):
         for at, states in self.visited.levels[-1].pieces(self._position):
             if not self._expand_piece(first, at, states):
                 return
-        if not self.visited.close_level(self._is_stopped):
-            return
-        self._add_results()
-        self._phase = Phase.NEW
+        if self.visited.close_level(self.is_out_of_time):
+            self._add_results()
+            self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
         """Expand the states of a piece, which begins at a position of the level; False if the search is stopped."""
-        context, done, size = self.context, 0, len(states) // self._words
+        context, done, size = self.context, 0, len(states) // self.visited.words
         results = KernelResults(len(context.properties))
         while done < size:
             results.clear()
             counts = context.fired, context.active, results
-            done, generated = self.runner.expand(states.ctypes.data, done, size, self.buffers, self.batch, *counts)
+            done, generated = self.runner.expand(states.ctypes.data, done, size, self.batch, *counts)
             self._results.add(results, partial(operator.add, first + at))
             context.result.generated += generated
             self._add(generated, at)
             self._position = at + done
             context.expanded = first + at + done
-            if self._is_stopped():
+            if self.is_out_of_time():
                 return False
             self.runner.optimize_for(context.expanded, context.deadline)
-        if time.monotonic() - self._kept_at > self.asked.seconds_between_checkpoints:
+        if time.monotonic() - self._kept_at > self.options.seconds_between_checkpoints:
             self._write_checkpoint()
         return True
 
@@ -308,13 +277,8 @@ class DiskCarrier(Carrier):
 
     def close_level(self) -> None:
         """Write a checkpoint, unless the last one took more than its share of the time since."""
-        since = time.monotonic() - self._kept_at
-        if self._seconds_of_checkpoint < SHARE_FOR_CHECKPOINTS * since:
+        if self._seconds_of_checkpoint < SHARE_FOR_CHECKPOINTS * (time.monotonic() - self._kept_at):
             self._write_checkpoint()
-
-    def _is_stopped(self) -> bool:
-        self.interrupts.look()
-        return self.is_out_of_time()
 
     def is_out_of_time(self) -> bool:
         """Report progress every 0.5 s; return whether the time limit is reached. Raises KeyboardInterrupt."""
@@ -323,8 +287,8 @@ class DiskCarrier(Carrier):
 
     def progress(self, seconds: float) -> Progress:
         """The report of the search after this time, with the data on disk."""
-        known = super().progress(seconds)
-        return replace(known, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
+        progress = super().progress(seconds)
+        return replace(progress, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 
     # ------------------------------------------------------------------------------------------------- checkpoints
 
@@ -378,20 +342,19 @@ class DiskCarrier(Carrier):
             self._phase = Phase.EXPANDING
 
 
-def cleared_before(asked: DiskRequest) -> frozenset[tuple[str, str]] | None:
+def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
     """What the resumed search clears (`Reduction.clears`), so that it continues to do so; None if the search is new, or
     if that cannot be read."""
-    if not asked.is_resumed:
-        return None
     try:
-        known = reduction_in((asked.folder / CHECKPOINT).read_text(encoding="utf-8", errors="replace"))
+        path = options.folder / CHECKPOINT
+        before = reduction_in(path.read_text(encoding="utf-8", errors="replace")) if options.is_resumed else None
     except OSError:
         return None  # the search itself says why
-    return None if known is None else known[1]
+    return None if before is None else before[1]
 
 
 def explore_on_disk(
-    asked: DiskRequest,
+    options: DiskRequest,
     instance: Instance,
     limits: Limits,
     kernel: Kernel,
@@ -401,25 +364,28 @@ def explore_on_disk(
 ) -> tuple[Exploration, DiskSummary]:
     """Search an instance within limits; the memory limit is for the whole process.
 
-    Raises UsageError for a folder that cannot be used. If the disk is full, the result holds what was found until then.
+    Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
     The folder is emptied when nothing is left to resume. If the search is repeated without its reduction
     (checker/explicit/explore.py), it continues without it when it is resumed.
     """
-    folder = Folder.of(asked)
+    folder = Folder.of(options)
     try:
-        if asked.is_resumed and (reduction_in(folder.read_checkpoint()) or ("",))[0] == NO_REDUCTION:
+        if options.is_resumed and (reduction_in(folder.read_checkpoint()) or ("",))[0] == NO_REDUCTION:
             kernel = kernel if kernel.reduction is None else kernel_of(instance)
         request = SearchRequest(count_all=count_all)
-        carrier = DiskCarrier(SearchContext(instance, limits, kernel, request, report), asked, folder)
+        carrier: DiskCarrier | None = None
 
-        def again(kernel: Kernel, within: Limits) -> Exploration:
-            nonlocal carrier
-            folder.empty()
-            context = SearchContext(instance, within, kernel, request, report)
-            carrier = DiskCarrier(context, replace(asked, is_resumed=False), folder)
+        def search_with(kernel: Kernel, limits: Limits) -> Exploration:
+            nonlocal carrier, options
+            if carrier is not None:  # the repetition begins anew
+                folder.empty()
+                options = replace(options, is_resumed=False)
+            context = SearchContext(instance, limits, kernel, request, report)
+            carrier = DiskCarrier(context, options, folder)
             return Search(context, carrier).run()
 
-        exploration = concluded(Search(carrier.context, carrier).run(), kernel, again)
+        exploration = concluded(search_with, kernel, limits)
+        assert carrier is not None
         if exploration.frontier == 0 and exploration.stopped is None:
             folder.clear()
         return exploration, carrier.summary()

@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,39 +62,38 @@ class Folder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
-            raise UsageError(f"{option} {path}: another search uses this folder; name another one") from None
+            raise UsageError(f"{option} {path}: another search uses this folder; name a different folder") from None
 
     @classmethod
-    def of(cls, asked: DiskRequest) -> Folder:
+    def of(cls, options: DiskRequest) -> Folder:
         """The folder of a request: empty, or with a checkpoint. Raises UsageError if it is neither."""
-        where = f"{asked.option} {asked.folder}"
-        if asked.is_resumed and not asked.folder.is_dir():
-            raise UsageError(f"{where}: there is no such folder; begin the search with --disk {asked.folder}")
-        folder = cls(asked.folder, asked.option)
+        where = f"{options.option} {options.folder}"
+        if options.is_resumed and not options.folder.is_dir():
+            raise UsageError(f"{where}: there is no such folder; begin the search with --disk {options.folder}")
+        folder = cls(options.folder, options.option)
         try:
-            if not asked.is_resumed:
-                folder.require_empty(where)
-                folder.begin()
+            if not options.is_resumed:
+                folder.begin(where)
         except BaseException:
             folder.leave()
             raise
         return folder
 
-    def require_empty(self, where: str) -> None:
-        """Raise UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet."""
+    def begin(self, where: str) -> None:
+        """Note that a search begins in this folder, and delete what an earlier one left before its first checkpoint.
+
+        Raises UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet.
+        """
         if (self.path / CHECKPOINT).exists():
             raise UsageError(f"{where}: it holds a search; go on with --resume {self.path}, or name a new folder")
         is_ours = os.pread(self._lock, len(OURS) + 1, 0) == OURS
-        there = sorted(self.path.iterdir())
-        others = [file.name for file in there if file.name != LOCK and not (is_ours and _is_of_search(file))]
+        files = sorted(self.path.iterdir())
+        others = [file.name for file in files if file.name != LOCK and not (is_ours and _is_of_search(file))]
         if others:
             raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
-
-    def begin(self) -> None:
-        """Say that a search begins in this folder, and delete what an earlier one left before its first checkpoint."""
         try:
             self.delete_others()
-            _write_all(self._lock, memoryview(OURS), 0)
+            write_all(self._lock, memoryview(OURS), 0)
         except OSError as error:
             raise UsageError(f"{self.path}: {error.strerror}; name a folder that you can write to") from None
 
@@ -109,18 +108,18 @@ class Folder:
         self.used += size
         self.most = max(self.most, self.used)
 
-    def column(self, what: str, kind: Any) -> Column:
-        """A new, empty column, named by what it holds and a number."""
+    def column(self, content: str, kind: Any) -> Column:
+        """A new, empty column, named by its content (one of KINDS) and a number."""
         self.next_number += 1
-        return Column(self, f"{what}-{self.next_number:06}", np.dtype(kind))
+        return Column(self, f"{content}-{self.next_number:06}", np.dtype(kind))
 
-    def reopened(self, there: Mapping[str, Any], kind: Any) -> Column:
+    def reopened(self, description: Mapping[str, Any], kind: Any) -> Column:
         """A column that `Column.described` has described. Raises DamagedError if it is not as it was."""
-        name = there["name"]
+        name = description["name"]
         if not _is_column(name):
             raise DamagedError(CHECKPOINT)
         try:
-            column = Column(self, name, np.dtype(kind), there["size"], there["crc"])
+            column = Column(self, name, np.dtype(kind), description["size"], description["crc"])
             is_whole = column.is_whole()
         except (DiskError, OSError):
             is_whole = False
@@ -137,38 +136,28 @@ class Folder:
         else:
             column.delete()
 
-    def drop_obsolete(self) -> None:
-        """Delete the columns that only earlier checkpoints name."""
-        for column in self.obsolete:
-            column.delete()
-        self.obsolete.clear()
-
     def write_checkpoint(self, text: str) -> None:
         """Make everything durable, replace the checkpoint, and delete what only earlier checkpoints name."""
         name = CHECKPOINT + PARTIAL
         try:
             for column in self.columns.values():
                 column.sync()
-            number = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            try:
-                _write_all(number, memoryview(text.encode()))
-                os.fsync(number)
-            finally:
-                os.close(number)
+            with _opened(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+                write_all(file, memoryview(text.encode()), 0)
+                os.fsync(file)
             (self.path / name).replace(self.path / CHECKPOINT)
-            there = os.open(self.path, os.O_RDONLY)
-            try:
-                os.fsync(there)
-            finally:
-                os.close(there)
+            with _opened(self.path, os.O_RDONLY) as folder:
+                os.fsync(folder)
         except OSError as error:
             raise self.failed(CHECKPOINT, error) from None
         for column in self.columns.values():
             column.is_in_checkpoint = True
-        self.drop_obsolete()
+        for column in self.obsolete:
+            column.delete()
+        self.obsolete.clear()
 
     def read_checkpoint(self) -> str | None:
-        """The text of the checkpoint; None if there is none."""
+        """The text of the checkpoint; None if the folder has no checkpoint."""
         try:
             return (self.path / CHECKPOINT).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
@@ -212,7 +201,10 @@ class Folder:
 
 
 class Column:
-    """The `count` numbers of one kind in a file, in the order in which they were appended."""
+    """The `count` numbers of one kind in a file, in the order in which they were appended.
+
+    With a `size` in bytes, the file is that of an earlier run.
+    """
 
     def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
         self.folder = folder
@@ -220,8 +212,7 @@ class Column:
         self.kind = kind
         self.crc = crc
         self.size = size or 0
-        self.is_in_checkpoint = size is not None
-        self._is_synced = size is not None
+        self.is_in_checkpoint = self._is_synced = size is not None
         how = os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_EXCL if size is None else 0)
         try:
             self._number = os.open(folder.path / name, how, 0o600)
@@ -243,36 +234,40 @@ class Column:
         """Append numbers. Raises DiskError; the column is then as it was."""
         if not len(numbers):
             return
-        there = np.ascontiguousarray(numbers, self.kind).data.cast("B")
+        content = np.ascontiguousarray(numbers, self.kind).data.cast("B")
         try:
-            _write_all(self._number, there, self.size)
+            write_all(self._number, content, self.size)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._number, self.size)
             raise self.folder.failed(self.name, error) from None
-        self.crc = zlib.crc32(there, self.crc)
-        self.size += len(there)
+        self.crc = zlib.crc32(content, self.crc)
+        self.size += len(content)
         self._is_synced = False
-        self.folder.grow(len(there))
+        self.folder.grow(len(content))
 
     def read(self, first: int, numbers: NDArray[Any]) -> None:
         """Fill an array with the numbers from position `first` on. Raises DiskError."""
-        there = numbers.data.cast("B")
+        unread = numbers.data.cast("B")
         at = first * self.kind.itemsize
         try:
-            while len(there):
-                size = os.preadv(self._number, [there], at)
+            while len(unread):
+                size = os.preadv(self._number, [unread], at)
                 if size == 0:
                     raise OSError(0, "it is shorter than it was")
-                there, at = there[size:], at + size
+                unread, at = unread[size:], at + size
         except OSError as error:
             raise self.folder.failed(self.name, error) from None
 
-    def one(self, position: int) -> int:
+    def part(self, first: int, count: int) -> NDArray[Any]:
+        """So many numbers, from position `first` on. Raises DiskError."""
+        numbers = np.empty(count, self.kind)
+        self.read(first, numbers)
+        return numbers
+
+    def number_at(self, position: int) -> int:
         """The number at a position."""
-        found = np.empty(1, self.kind)
-        self.read(position, found)
-        return int(found[0])
+        return int(self.part(position, 1)[0])
 
     def is_whole(self) -> bool:
         """Whether the file has the recorded size and checksum; bytes beyond that size are cut off."""
@@ -309,10 +304,21 @@ class Column:
             self._number = -1
 
 
-def _write_all(number: int, there: memoryview, at: int | None = None) -> None:
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    """Open a file or folder for the block."""
+    number = os.open(path, flags, 0o600)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def write_all(number: int, content: memoryview, at: int) -> None:
+    """Write the whole content into an open file, from byte `at` on. Raises OSError."""
     done = 0
-    while done < len(there):
-        done += os.write(number, there[done:]) if at is None else os.pwrite(number, there[done:], at + done)
+    while done < len(content):
+        done += os.pwrite(number, content[done:], at + done)
 
 
 KINDS = ("states", "parents", "steps", "run", "group", "places")
@@ -320,8 +326,8 @@ KINDS = ("states", "parents", "steps", "run", "group", "places")
 
 
 def _is_column(name: str) -> bool:
-    what, _, number = name.partition("-")
-    return what in KINDS and number.isdecimal()
+    content, _, number = name.partition("-")
+    return content in KINDS and number.isdecimal()
 
 
 def _is_of_search(file: Path) -> bool:

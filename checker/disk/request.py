@@ -10,17 +10,17 @@ MINUTES = 5.0
 
 @dataclass(frozen=True)
 class DiskRequest:
-    """The options of a search on disk: the folder, whether to resume the search in it, minutes between checkpoints.
-
-    `room` is the number of states in memory (None: what the memory limit allows); `seconds` replaces the minutes. Both
-    are for tests.
-    """
+    """The options of a search on disk. `room` and `seconds` are for tests."""
 
     folder: Path
     is_resumed: bool = False
+    """Whether the search in the folder is resumed."""
     minutes: float = MINUTES
+    """The minutes between checkpoints."""
     room: int | None = None
+    """The number of states in memory (None: what the memory limit allows)."""
     seconds: float | None = None
+    """The seconds between checkpoints, in place of the minutes."""
 
     @property
     def option(self) -> str:

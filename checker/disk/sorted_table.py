@@ -1,9 +1,6 @@
 """The inner loops of the known states: a hash table whose order is the order of the sorted runs on disk.
 
-In:  addresses of arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
-Out: what each function writes into the arrays.
-
-These are functions of machine code (checker/compile/machine_code.py), written as what builds them.
+These are functions of machine code, with addresses and numbers, as in checker/compile/hash_table.py.
 
 A slot of the table holds the lower 32 bits of a state's hash (its tag), and the state's index plus 1; 0 is a free slot.
 The upper 32 bits of the hash choose the slot, in ascending order: (upper bits - base) * scale / 2^32. Therefore a pass

@@ -1,7 +1,6 @@
 """The visited states of a search on disk, and the removal of duplicates when a level is complete.
 
-In:  batches of successors, in the order of the search; the number of states that fit in memory.
-Out: levels: each state once, in the order of its discovery, with its predecessor and its step; the path to a state.
+A level has each state once, in the order of its discovery, with its predecessor and its step.
 
 A successor is looked up in memory first (`KnownStates`). If it is new there, it is a candidate, and written to the
 draft of the next level. When the level is complete, the sorted runs are read once, and the candidates that they hold
@@ -26,7 +25,7 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -113,11 +112,6 @@ class KnownStates:
         """The words of the states first..last-1, side by side."""
         return self.store[first * self.words : last * self.words]
 
-    def hashes(self, batch: Batch, size: int) -> None:
-        """Write the hashes of the first `size` successors that are kept in a batch."""
-        hash_all = as_machine_code(sorted_table.hash_all)
-        hash_all(batch.at.states, self.words, batch.at.kept, size, batch.at.hashes)
-
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
@@ -187,11 +181,11 @@ class KnownStates:
 
     def regions(self) -> NDArray[np.uint8]:
         """A byte for each region of hashes: 1 if a candidate lies in it."""
-        found: NDArray[np.uint8] = np.zeros(1 << REGION_BITS, np.uint8)
+        regions: NDArray[np.uint8] = np.zeros(1 << REGION_BITS, np.uint8)
         candidates, count = self.states(self.first, self.count), self.count - self.first
         cover = as_machine_code(sorted_table.cover)
-        cover(candidates.ctypes.data, self.words, count, found.ctypes.data, 64 - REGION_BITS)
-        return found
+        cover(candidates.ctypes.data, self.words, count, regions.ctypes.data, 64 - REGION_BITS)
+        return regions
 
 
 def hashes_of(states: NDArray[np.uint64], words: int) -> NDArray[np.uint64]:
@@ -218,12 +212,11 @@ class SortedRun:
         self.places = places
         self._firsts: list[NDArray[np.uint64]] = []
         if column.count:
-            state, starts = np.empty(words, np.uint64), range(0, column.count, BLOCK * words)
-            heads: NDArray[np.uint64] = np.empty(len(starts) * words, np.uint64)
-            for number, first in enumerate(starts):
-                column.read(first, state)
-                heads[number * words : (number + 1) * words] = state
-            self._firsts.append(hashes_of(heads, words))
+            starts = range(0, column.count, BLOCK * words)
+            heads: NDArray[np.uint64] = np.empty((len(starts), words), np.uint64)
+            for head, start in zip(heads, starts, strict=True):
+                column.read(start, head)
+            self._firsts.append(hashes_of(heads.ravel(), words))
 
     @property
     def count(self) -> int:
@@ -295,7 +288,7 @@ PIECE = 1 << 16
 
 @dataclass
 class Level:
-    """The columns of a level; `states` is None when they are deleted."""
+    """The columns of a level; those of its `states` can be deleted before the others (None)."""
 
     words: int
     states: Column | None
@@ -305,12 +298,8 @@ class Level:
     @classmethod
     def new(cls, folder: Folder, words: int, step_kind: Any) -> Level:
         """An empty level."""
-        return cls(
-            words,
-            folder.column("states", np.uint64),
-            folder.column("parents", np.uint32),
-            folder.column("steps", step_kind),
-        )
+        states, parents = folder.column("states", np.uint64), folder.column("parents", np.uint32)
+        return cls(words, states, parents, folder.column("steps", step_kind))
 
     @property
     def count(self) -> int:
@@ -339,22 +328,17 @@ class Level:
         kept = Level.new(folder, self.words, self.steps.kind)
         for at, states in self.pieces():
             size = len(states) // self.words
-            rest = ~is_gone(at, at + size)
-            parents: NDArray[Any] = np.empty(size, self.parents.kind)
-            steps: NDArray[Any] = np.empty(size, self.steps.kind)
-            self.parents.read(at, parents)
-            self.steps.read(at, steps)
-            kept.append(states.reshape(-1, self.words)[rest].ravel(), parents[rest], steps[rest])
+            stays = ~is_gone(at, at + size)
+            parents, steps = self.parents.part(at, size)[stays], self.steps.part(at, size)[stays]
+            kept.append(states.reshape(-1, self.words)[stays].ravel(), parents, steps)
         return kept
 
     def by_steps(self, steps: int) -> NDArray[np.int64]:
         """For each step, how many states of the level it discovered."""
-        found: NDArray[np.int64] = np.zeros(steps, np.int64)
+        counts: NDArray[np.int64] = np.zeros(steps, np.int64)
         for at in range(0, self.count, PIECE):
-            part: NDArray[Any] = np.empty(min(PIECE, self.count - at), self.steps.kind)
-            self.steps.read(at, part)
-            found += np.bincount(part, minlength=steps)
-        return found
+            counts += np.bincount(self.steps.part(at, min(PIECE, self.count - at)), minlength=steps)
+        return counts
 
     def described(self) -> dict[str, Any]:
         """What a checkpoint must record."""
@@ -441,8 +425,8 @@ class StoredStates:
         depth = bisect_right(firsts, number) - 1
         position, steps = number - firsts[depth], []
         for level in reversed(self.levels[1 : depth + 1]):
-            steps.append(level.steps.one(position))
-            position = level.parents.one(position)
+            steps.append(level.steps.number_at(position))
+            position = level.parents.number_at(position)
         return position, steps[::-1]
 
     # -------------------------------------------------------------------------------------------------- candidates
@@ -456,12 +440,10 @@ class StoredStates:
             self.draft, self._written = Level.new(self.folder, self.words, self.step_kind), self.known.count
         if self.candidates + size > MOST_OF_LEVEL:
             raise Full
-        self.known.hashes(batch, size)
+        hash_all, at = as_machine_code(sorted_table.hash_all), batch.at
+        hash_all(at.states, self.words, at.kept, size, at.hashes)
         done = 0
-        while True:
-            done = self._absorb(batch, done, size, offset)
-            if done == size:
-                return
+        while (done := self._absorb(batch, done, size, offset)) < size:
             if self.known.count - self._written >= FLUSHED:
                 self.flush()
             else:
@@ -537,9 +519,8 @@ class StoredStates:
         else:
             level.drop(self.folder)
         if self.groups:
-            for group in self.groups:
-                for column in group.columns:
-                    self.folder.drop(column)
+            for column in chain.from_iterable(group.columns for group in self.groups):
+                self.folder.drop(column)
             self.groups.clear()
             self.sealed = len(self.levels)
         self.draft, self.group_start = None, 0
@@ -552,10 +533,10 @@ class StoredStates:
         struck = 0
         regions = known.regions() if self.runs else np.zeros(0, np.uint8)
         for run in self.runs:
-            found = run.strike(known, run.blocks_in(regions), is_stopped)
-            if found is None:
+            struck_by_run = run.strike(known, run.blocks_in(regions), is_stopped)
+            if struck_by_run is None:
                 return None
-            struck += found
+            struck += struck_by_run
         level = draft
         if struck:
             level = draft.without(self.folder, lambda low, high: known.marks[first + low : first + high] != 0)
@@ -627,12 +608,11 @@ class StoredStates:
             assert group.places is not None
             for at, states in group.pieces(*group.blocks_between(low, high)):
                 size = len(states) // self.words
-                there: NDArray[np.uint32] = np.empty(size, np.uint32)
-                group.places.read(at, there)
+                positions = group.places.part(at, size)
                 hashes = hashes_of(states, self.words)
                 is_in = (hashes >= np.uint64(low)) & (hashes <= np.uint64(high - 1))
                 kept = np.flatnonzero(is_in).astype(np.uint32)
-                batch = Batch(states, there, there, kept, hashes[kept])
+                batch = Batch(states, positions, positions, kept, hashes[kept])
                 most, place = int(SHARE_OF_RANGE * known.room), places.ctypes.data
                 done = known.absorb(batch, 0, len(kept), most, 0, place, place, 0)
                 if done < len(kept):
@@ -653,31 +633,31 @@ class StoredStates:
             "by_steps": self.by_steps.tolist(),
         }
 
-    def restore(self, there: Mapping[str, Any]) -> None:
+    def restore(self, description: Mapping[str, Any]) -> None:
         """Restore what `described` has returned, and fill the memory. Raises DamagedError, DiskError, Full."""
         words, folder = self.words, self.folder
-        levels = [self._level(one) for one in there["levels"]]
-        self.draft = None if there["draft"] is None else self._level(there["draft"])
-        self.runs = [SortedRun(words, folder.reopened(one, np.uint64)) for one in there["runs"]]
+        levels = [self._level(level) for level in description["levels"]]
+        self.draft = None if description["draft"] is None else self._level(description["draft"])
+        self.runs = [SortedRun(words, folder.reopened(run, np.uint64)) for run in description["runs"]]
         self.groups = [
             SortedRun(words, folder.reopened(states, np.uint64), folder.reopened(places, np.uint32))
-            for states, places in there["groups"]
+            for states, places in description["groups"]
         ]
         folder.delete_others()
-        self.sealed, self.group_start = there["sealed"], there["group_start"]
+        self.sealed, self.group_start = description["sealed"], description["group_start"]
         for level in levels[self.sealed :]:
             for _, states in level.pieces():
                 self._remember(states, are_candidates=False)
         self.levels, self.count = levels, sum(level.count for level in levels)
-        self.by_steps[:] = there["by_steps"]
+        self.by_steps[:] = description["by_steps"]
         if self.draft is not None:
             for _, states in self.draft.pieces(self.group_start):
                 self._remember(states, are_candidates=True)
 
-    def _level(self, there: Mapping[str, Any]) -> Level:
-        states = None if there["states"] is None else self.folder.reopened(there["states"], np.uint64)
-        parents = self.folder.reopened(there["parents"], np.uint32)
-        return Level(self.words, states, parents, self.folder.reopened(there["steps"], self.step_kind))
+    def _level(self, description: Mapping[str, Any]) -> Level:
+        states = None if description["states"] is None else self.folder.reopened(description["states"], np.uint64)
+        parents = self.folder.reopened(description["parents"], np.uint32)
+        return Level(self.words, states, parents, self.folder.reopened(description["steps"], self.step_kind))
 
     def _remember(self, states: NDArray[np.uint64], *, are_candidates: bool) -> None:
         """Take states that files hold into memory."""

@@ -1,8 +1,4 @@
-"""How a search used the disk, for reports.
-
-In:  counts of a search on disk.
-Out: a `DiskSummary`, its lines in a report, and its JSON object.
-"""
+"""How a search used the disk, for reports."""
 
 from __future__ import annotations
 
@@ -15,22 +11,25 @@ from isrcheck.checker.results.run import Part, Run
 
 @dataclass(frozen=True)
 class DiskSummary(Part):
-    """One search on disk: its folder; the bytes there at the end, and at most; the sorted runs in which duplicates were
-    looked for; the most states in memory; the checkpoints it wrote, and the depth at which it was resumed.
-
-    `lost` is the message about a disk that was full or failed, if it did.
-    """
+    """One search on disk."""
 
     key: ClassVar[str] = "disk"
 
     folder: str
     used: int
+    """The bytes in the folder at the end."""
     most: int
+    """The most bytes in the folder at any time."""
     runs: int
+    """The sorted runs in which duplicates were looked for."""
     room: int
+    """The most states in memory."""
     checkpoints: int
+    """The number of checkpoints that the search wrote."""
     resumed_at: int | None = None
+    """The depth at which the search was resumed, if it was."""
     lost: str = ""
+    """The message about a disk that was full or failed, if it did."""
 
     def lines(self, run: Run, /) -> list[str]:
         """The lines about the disk in the detailed results of a search."""

@@ -3,5 +3,5 @@
 In:  an instance of a model, its kernel, and limits.
 Out: an `Exploration`: counts, and for each property a shortest path that violates or reaches it; verdicts on what stays
      possible and what happens eventually; counterexamples with distinct causes.
-May import: compile, reductions, outcome, resources.
+May import: compile, reductions, results, resources.
 """

@@ -1,9 +1,5 @@
 """The request, the start and the counts of a search; the interface of its carriers, and the carrier for one thread.
 
-In:  an instance, its kernel, limits, and a `SearchRequest`.
-Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`; `SingleThread`, which puts
-     states into the visited set in breadth-first order, and counts into the context.
-
 A search runs level by level. Its carrier does the work within a level: on one thread, on several, on disk or on Spark.
 """
 
@@ -14,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,23 +24,16 @@ from isrcheck.checker.results.exploration import Exploration, Findings, Progress
 from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.run import Cells
 
 
 @dataclass(frozen=True)
-class Start:
-    """A state that a search starts from; `number`, such as the position of an initial state, identifies it in paths."""
+class Starts:
+    """The states that a search starts from."""
 
-    number: int
-    cells: Cells
-
-
-class Starts(Sequence[Start]):
-    """The states that a search starts from: their numbers, and their cells, one state per row."""
-
-    def __init__(self, numbers: Sequence[int], cells: NDArray[np.signedinteger[Any]]) -> None:
-        self.numbers = numbers
-        self.cells = cells
+    numbers: Sequence[int]
+    """For each state a number that identifies it in paths, such as the position of an initial state."""
+    cells: NDArray[np.signedinteger[Any]]
+    """The cells, one state per row."""
 
     @classmethod
     def initial(cls, instance: Instance) -> Starts:
@@ -53,31 +42,14 @@ class Starts(Sequence[Start]):
         cells = np.frombuffer(states.packed, KINDS[states.size]).reshape(len(states), instance.cells)
         return cls(range(len(states)), cells)
 
-    @classmethod
-    def of(cls, starts: Sequence[Start], cells: int) -> Starts:
-        """The given states, each with `cells` cells."""
-        rows = np.array([start.cells for start in starts], np.int32).reshape(len(starts), cells)
-        return cls([start.number for start in starts], rows)
-
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @overload
-    def __getitem__(self, position: int) -> Start: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> Starts: ...
-
-    def __getitem__(self, position: int | slice) -> Start | Starts:
-        if isinstance(position, slice):
-            return Starts(self.numbers[position], self.cells[position])
-        return Start(self.numbers[position], tuple(self.cells[position].tolist()))
+    def __getitem__(self, part: slice) -> Starts:
+        return Starts(self.numbers[part], self.cells[part])
 
 
 Buffer = NDArray[np.int8]
-Buffers = tuple[Buffer, Buffer]
-"""Working buffers for a state, and for the state after a step."""
-
 Counts = NDArray[np.int64]
 
 
@@ -88,16 +60,24 @@ class KernelRunner:
     careful kernel for the same layout repeats the call and runs all later calls.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, instance: Instance) -> None:
         self.kernel = kernel
+        self.instance = instance
         self.careful: Kernel | None = None
         self.lock = threading.Lock()
+        self._of_thread = threading.local()
 
-    def check(
-        self, states: int, first: int, last: int, buffers: Buffers, active: Buffer, results: KernelResults
-    ) -> None:
+    @property
+    def _buffers(self) -> tuple[Buffer, Buffer]:
+        """The working buffers of this thread: for a state, and for the state after a step."""
+        if not hasattr(self._of_thread, "buffers"):
+            self._of_thread.buffers = tuple(self.kernel.layout.buffer(self.instance) for _ in range(2))
+        buffers: tuple[Buffer, Buffer] = self._of_thread.buffers
+        return buffers
+
+    def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
         """Judge the properties in states first..last-1 of the packed states at the address `states`."""
-        before, _ = buffers
+        before, _ = self._buffers
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
         kernel = self.careful or self.kernel
@@ -107,19 +87,11 @@ class KernelRunner:
             self._be_careful().check(states, first, last, *arrays)
 
     def expand(
-        self,
-        states: int,
-        first: int,
-        last: int,
-        buffers: Buffers,
-        batch: Batch,
-        fired: Counts,
-        active: Buffer,
-        results: KernelResults,
+        self, states: int, first: int, last: int, batch: Batch, fired: Counts, active: Buffer, results: KernelResults
     ) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
         count."""
-        before, after = buffers
+        before, after = self._buffers
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
         fired_before, results_before = fired.copy(), results.copy()
@@ -148,37 +120,35 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What a search looks for, where it starts, and when it ends.
-
-    `watched` are the properties to judge (None: all that apply; empty: none, and the search visits every state).
-    `count_all` counts every violation; otherwise a property is judged up to the level with its first result of the kind
-    `decisive`. `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them
-    before. Once a property in `patience` is violated, the search goes on for at most that many seconds. The search ends
-    at the first level with at least `enough` states. `deadlock` judges the implicit property of this name as well.
-    """
+    """What a search looks for, where it starts, and when it ends."""
 
     watched: tuple[Property, ...] | None = None
+    """The properties to judge (None: all that apply; empty: none, and the search visits every state)."""
     count_all: bool = False
+    """Whether every violation is counted; otherwise a property is judged up to the level that decides it."""
     decisive: EntryKind = EntryKind.FOUND
+    """The kind of result that decides a property."""
     starts: Starts | None = None
+    """The states to start from (None: the initial states)."""
     starts_are_judged: bool = False
+    """Whether the properties were judged in these states before."""
     patience: Mapping[str, float] = field(default_factory=dict)
+    """Once one of these properties is violated, the search goes on for at most that many seconds."""
     enough: int | None = None
+    """The search ends at the first level with at least so many states."""
     deadlock: bool = True
+    """Whether the implicit property `deadlock` is judged as well."""
 
 
 EVERY_STATE = SearchRequest(watched=(), deadlock=False)
 """A request to visit every state and to judge no property."""
 
 
-class SearchContext:
-    """The input of a search, and its counts so far.
+NO_REDUCTION = "every state"
 
-    `active` has a 1 for each property that is still judged; the last one is the implicit property `deadlock`. `whole`
-    are the properties that are judged after a complete search, and `judged` what was found for them. `expanded` counts
-    the states whose successors are known. `errors` counts how often the model left a declared range, up to the end of
-    the first level where it did.
-    """
+
+class SearchContext:
+    """The input of a search, and its counts so far."""
 
     def __init__(
         self,
@@ -200,21 +170,44 @@ class SearchContext:
             for number, prop in self.properties
             if prop in self.watched and prop.kind in WHOLE and not request.starts_are_judged
         ]
+        """The properties that are judged after a complete search."""
         self.judged: dict[str, Findings] = {}
+        """The findings of these properties."""
         starts = Starts.initial(instance) if request.starts is None else request.starts
         self.starts = kept_in_place_of(starts, kernel, instance)
         self.result = Exploration(instance, limits)
-        self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        for number, prop in self.properties:
-            self.active[number] = prop in self.watched
-        self.active[-1] = limits.deadlock and request.deadlock
+        watched = [prop in self.watched for _, prop in self.properties]
+        self.active: NDArray[np.int8] = np.array([*watched, limits.deadlock and request.deadlock], np.int8)
+        """A 1 for each property that is still judged; the last one is the implicit property `deadlock`."""
         self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
+        """How often the model left a declared range, up to the end of the first level where it did."""
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.expanded = 0
+        """The number of states whose successors are known."""
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
+
+    def question(self) -> dict[str, Any]:
+        """What identifies the search: a checkpoint can be continued only if all of this is equal."""
+        instance, request, layout = self.instance, self.request, self.kernel.layout
+        reduction = self.kernel.reduction
+        return {
+            "model": [instance.model.name, instance.model.digest],
+            "protocol": [instance.protocol.name],
+            "swapped actions": dict(instance.swaps),
+            "configuration": dict(instance.configuration.items()),
+            "instance": instance.digest,
+            "layout": [layout.words, [[bits.word, bits.shift, bits.width, bits.low] for bits in layout.bits]],
+            "properties": [[prop.name for prop in self.watched], request.count_all, int(request.decisive)],
+            "deadlock": ["judged" if self.limits.deadlock and request.deadlock else "left out"],
+            # in words, and what it clears
+            "reduction": [NO_REDUCTION, []]
+            if reduction is None
+            else [reduction.says, list(map(list, reduction.clears))],
+            "number of initial states": len(self.starts),
+        }
 
     def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
         """The counts so far, for a checkpoint; perhaps with other results of the kernel."""
@@ -235,15 +228,14 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search keeps in place of these. If it keeps the same state for several, only the first of these
-    has its number there."""
+    """The states that a search keeps in place of these. A state that it keeps for several has the number of the
+    first."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
     _, firsts = np.unique(words, axis=0, return_index=True)
     firsts.sort()
-    cells = [kernel.layout.unpack([int(word) for word in words[first]]) for first in firsts]
-    rows = np.array(cells, starts.cells.dtype).reshape(len(firsts), starts.cells.shape[1])
+    rows = kernel.layout.unpack_rows(words[firsts]).astype(starts.cells.dtype)
     return Starts([starts.numbers[first] for first in firsts], rows)
 
 
@@ -264,10 +256,6 @@ class Carrier(ABC):
     def stores(self) -> Sequence[VisitedSet] | None:
         """The visited sets of this machine, if they hold all states; otherwise None."""
         return None
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of the states of one of the `stores`, in order."""
-        raise NotImplementedError
 
     @abstractmethod
     def start(self) -> int:
@@ -295,15 +283,13 @@ class Carrier(ABC):
 
     def is_out_of_time(self) -> bool:
         """Report progress every 0.5 s; return whether the time limit is reached."""
-        context, result = self.context, self.context.result
-        now = time.monotonic()
+        context, now = self.context, time.monotonic()
         if now - context.reported >= SECONDS_BETWEEN_REPORTS:
             context.reported = now
             context.report(self.progress(now - context.started))
         if now > context.deadline:
-            result.stopped = "seconds"
-            return True
-        return False
+            context.result.stopped = "seconds"
+        return now > context.deadline
 
     def progress(self, seconds: float) -> Progress:
         """The report of the search after this time."""
@@ -329,38 +315,22 @@ BATCH_BYTES = 1 << 18
 
 
 class SingleThread(Carrier):
-    """Does all work of a search on the calling thread.
-
-    `keep` gets the number of successors in the batch, may remove some before they are inserted, and returns how many
-    are left. `visited` is the visited set to use (None: a new one).
-    """
+    """Does all work of a search on the calling thread. `visited` is the visited set to use (None: a new one)."""
 
     visited: VisitedSet
 
-    def __init__(
-        self,
-        context: SearchContext,
-        visited: VisitedSet | None = None,
-        keep: Callable[[int], int] = lambda generated: generated,
-    ) -> None:
+    def __init__(self, context: SearchContext, visited: VisitedSet | None = None) -> None:
         super().__init__(context)
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
-        self.keep = keep
-        self.runner = KernelRunner(context.kernel)
+        self.runner = KernelRunner(context.kernel, context.instance)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
-        self.buffers = layout.buffers(context.instance)
 
     @property
     def stores(self) -> Sequence[VisitedSet]:
         """The visited set."""
         return (self.visited,)
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The number of a state is its position in the only visited set."""
-        assert shard == 0
-        return np.arange(self.visited.count)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""
@@ -373,7 +343,7 @@ class SingleThread(Carrier):
         context = self.context
         for low in range(first, last, CHUNK):
             states, high = self.visited.states.ctypes.data, min(low + CHUNK, last)
-            self.runner.check(states, low, high, self.buffers, context.active, context.results)
+            self.runner.check(states, low, high, context.active, context.results)
             if self.is_out_of_time():
                 return
 
@@ -390,8 +360,11 @@ class SingleThread(Carrier):
                 return
             self.runner.optimize_for(at, self.context.deadline)
 
+    def keep(self, generated: int) -> int:
+        """How many of the successors in the batch are inserted; a subclass may remove some of them."""
+        return generated
+
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
         context, states = self.context, self.visited.states.ctypes.data
-        counts = context.fired, context.active, context.results
-        return self.runner.expand(states, first, last, self.buffers, self.batch, *counts)
+        return self.runner.expand(states, first, last, self.batch, context.fired, context.active, context.results)

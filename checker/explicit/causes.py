@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.carrier import KernelRunner, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.resources.limits import Limits
@@ -50,7 +50,7 @@ class ViolatingStates:
         count = len(instance.model.properties)
         self.instance = instance
         self.kernel = kernel
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.visited = visited
         self.prop = prop
         self.number = instance.model.properties.index(prop)
@@ -58,12 +58,11 @@ class ViolatingStates:
         self.active[self.number] = 1
         self.results = KernelResults(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
-        self.buffers = kernel.layout.buffers(instance)
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
         """The states among first..last-1 that violate the property, and those whose failure is permitted."""
-        found: tuple[list[int], list[int]] = ([], [])
+        failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
             low, high = waiting.pop()
@@ -71,54 +70,45 @@ class ViolatingStates:
                 continue
             broken, permitted = self._count(low, high)
             if broken == high - low or permitted == high - low:
-                found[permitted > 0].extend(range(low, high))
+                failing[permitted > 0].extend(range(low, high))
             elif broken or permitted:
                 middle = (low + high) // 2
                 waiting += [(middle, high), (low, middle)]  # the lower half is processed first
-        return found
+        return failing
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
         """The steps from a state that violate the property, and those whose failure is permitted."""
-        found: tuple[list[int], list[int]] = ([], [])
+        failing: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
-        _, count = self.runner.expand(states, state, state + 1, self.buffers, self.batch, *counts)
+        _, count = self.runner.expand(states, state, state + 1, self.batch, *counts)
         if not any(self._counts()):
-            return found  # the kernel only counts, and names the first one
-        before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
+            return failing  # the kernel only counts, and names the first step
+        before = self.kernel.layout.unpack(self.visited.state(state))
         numbers: Iterable[int] = map(int, self.batch.steps[:count])
         if self.instance.model.constraints:  # the kernel has also judged steps whose successor it does not keep
             numbers = range(self.instance.first_steps[-1])
         for number in numbers:
-            step = self.instance.step(number)
-            after = _successor(self.instance, before, step)
-            if after is None:
-                continue
-            said = _fails(self.instance, self.prop, before, step, after)
-            if said is not None:
-                found[said].append(number)
-        return found
+            is_permitted = _fails(self.instance, self.prop, before, self.instance.step(number))
+            if is_permitted is not None:
+                failing[is_permitted].append(number)
+        return failing
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
         self.results.clear()
-        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffers, self.active, self.results)
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.active, self.results)
         return self._counts()
 
     def _counts(self) -> tuple[int, int]:
         return self.results.count(self.number), self.results.count(self.number, EntryKind.PERMITTED)
 
 
-def _successor(instance: Instance, before: Cells, step: Step) -> Cells | None:
+def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
+    """Whether the failure on this step is permitted; None if there is no such step, if the property holds, or if one of
+    them cannot be evaluated."""
     try:
-        return run.take(instance, before, step)
-    except ModelError:
-        return None
-
-
-def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:
-    """Whether the failure on this step is permitted; None if the property holds, or cannot be evaluated."""
-    try:
-        if run.holds_step(instance, prop, before, step, after):
+        after = run.take(instance, before, step)
+        if after is None or run.holds_step(instance, prop, before, step, after):
             return None
         return run.is_permitted(instance, prop, after)
     except ModelError:
@@ -134,51 +124,45 @@ class End:
     words: NDArray[np.uint64]
 
 
-class FirstViolations(Carrier):
-    """Works on one thread, and expands no state in which the property fails. `ends` are the ends of the paths found."""
+class FirstViolations(SingleThread):
+    """Expands no state in which the property fails. `ends` are the ends of the paths to these states, and of those with
+    a step on which the property fails."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
-        self.inner = SingleThread(context, keep=self._without_ends)
-        self.visited = self.inner.visited
         self.prop = prop
         self.permitted = permitted
         self.number = context.instance.model.properties.index(prop)
         self.kind = EntryKind.PERMITTED if permitted else EntryKind.FOUND
         self.ends: list[End] = []
         self.failing = ViolatingStates(context.instance, context.kernel, self.visited, prop)
-        self.known = 0
-
-    def start(self) -> int:
-        """Insert the states that the search starts from."""
-        return self.inner.start()
+        self.counted = 0
 
     def check(self, first: int, last: int) -> None:
         """Judge the properties in states first..last-1, and note the states in which the wanted property fails."""
-        self.inner.check(first, last)
+        super().check(first, last)
         if not self.prop.of_steps and self.context.result.stopped is None:
-            found = self.failing.states(first, last)[self.permitted]
-            self.ends += [End(state, -1, self.visited.state(state)) for state in found]
+            failing = self.failing.states(first, last)[self.permitted]
+            self.ends += [End(state, -1, self.visited.state(state)) for state in failing]
 
     def expand(self, first: int, last: int) -> None:
         """Expand those of states first..last-1 in which the wanted property does not fail."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
-                self.inner.expand(before + 1, after)
+                super().expand(before + 1, after)
             if self.context.result.stopped:
                 return
         self.context.expanded = last  # the states in which a path ends have no successors in this search
 
-    def _without_ends(self, generated: int) -> int:
+    def keep(self, generated: int) -> int:
         """Remove the transitions that violate the property from the batch; return how many transitions are left."""
         count = self.context.results.count(self.number, self.kind)
-        if not self.prop.of_steps or count == self.known:
+        if not self.prop.of_steps or count == self.counted:
             return generated
-        self.known = count
-        batch = self.inner.batch
-        parents, steps = batch.parents[:generated], batch.steps[:generated]
-        states = batch.states.reshape(-1, self.context.kernel.layout.words)
+        self.counted = count
+        parents, steps = self.batch.parents[:generated], self.batch.steps[:generated]
+        states = self.batch.states.reshape(-1, self.context.kernel.layout.words)
         staying = np.ones(generated, bool)
         for state in np.unique(parents):
             failing = self.failing.steps(int(state))[self.permitted]
@@ -198,58 +182,48 @@ PATIENCE = 5.0
 """Seconds for examining the results of an interrupted search."""
 
 
-@dataclass
-class _CauseSearch:
-    """The progress of the search for the causes of one property's failures."""
-
-    instance: Instance
-    prop: Property
-    word: Word
-    command: str
-    deadline: float
-    looked_at: int = 0
-    stopped: str | None = None
-    found: dict[Cause, Trace] = field(default_factory=dict)
-
-
 def distinct_causes(
     instance: Instance,
     prop: Property,
     word: Word,
-    asked: int,
+    most: int,
     limits: Limits,
     kernel: Kernel,
     command: str,
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
-    """Find at most `asked` counterexamples with distinct causes, in which `prop` fails with the verdict `word`;
+    """Find at most `most` counterexamples with distinct causes, in which `prop` fails with the verdict `word`;
     `command` is the command that reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
-    first = FirstViolations(context, prop, permitted=word is Word.PERMITTED)
-    search = Search(context, first)
+    carrier = FirstViolations(context, prop, permitted=word is Word.PERMITTED)
+    search = Search(context, carrier)
     exploration = search.run()
     began = time.monotonic()
     left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
     left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
-    state = _CauseSearch(instance, prop, word, command, began + left, stopped=exploration.stopped)
+    causes: dict[Cause, Trace] = {}
+    examined, stopped = 0, exploration.stopped
     try:
-        for path in _candidates(search, first.ends):
-            if len(state.found) == asked:
+        for path in _candidates(search, carrier.ends):
+            if len(causes) == most:
                 break
-            if time.monotonic() > state.deadline:
-                state.stopped = state.stopped or "seconds"
+            if time.monotonic() > began + left:
+                stopped = stopped or "seconds"
                 break
-            _look_at(state, path)
-            tell(f"{state.looked_at:,} of {len(first.ends):,} paths examined", time.monotonic() - began)
+            examined += 1
+            trace = _without_needless(instance, prop, word, path, command)
+            if trace is not None:
+                _add(causes, trace)
+            tell(f"{examined:,} of {len(carrier.ends):,} paths examined", time.monotonic() - began)
     except KeyboardInterrupt:
-        state.stopped = "interrupt"
-    stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
-    found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
-    examples = tuple(Counterexample(trace, cause) for cause, trace in found)
-    return DistinctCauses(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
+        stopped = "interrupt"
+    stopped = None if len(causes) == most and stopped != "interrupt" else stopped
+    examples = [Counterexample(trace, cause) for cause, trace in causes.items()]
+    examples.sort(key=lambda example: (example.cause.fault_count, example.trace.length))
+    return DistinctCauses(prop, word, most, exploration, len(carrier.ends), examined, stopped, tuple(examples))
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
@@ -273,21 +247,25 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
             yield path
 
 
-def _look_at(state: _CauseSearch, path: StepPath) -> None:
-    state.looked_at += 1
-    instance, name = state.instance, state.prop.name
-    candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
+def _without_needless(instance: Instance, prop: Property, word: Word, path: StepPath, command: str) -> Trace | None:
+    """A path on which the property fails, without the steps that it does not need; None if it then no longer fails
+    with this verdict: without them, a violation can become a permitted failure, or the reverse."""
+    candidate = from_steps(instance, path.initial, path.steps, prop.name, command, word.value)
     steps = _needed(candidate)
     states, _ = take_steps(instance, candidate.states[0], steps)
-    verdict = judgements(instance, state.prop, states, steps)[-1]
-    if verdict != state.word.value:
-        return  # without irrelevant steps, a violation can become a permitted failure, or the reverse
-    trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
+    if judgements(instance, prop, states, steps)[-1] != word.value:
+        return None
+    return from_steps(instance, path.initial, [step.number for step in steps], prop.name, command, word.value)
+
+
+def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
+    """Add a trace under its cause, unless a shorter trace has this cause, or a part of it."""
     cause = cause_of(trace)
-    is_shorter = cause in state.found and trace.length < state.found[cause].length
-    if is_shorter or not any(other.is_part_of(cause) for other in state.found):
-        state.found = {other: there for other, there in state.found.items() if not cause.is_part_of(other)}
-        state.found[cause] = trace
+    is_shorter = cause in causes and trace.length < causes[cause].length
+    if is_shorter or not any(other.is_part_of(cause) for other in causes):
+        for other in [other for other in causes if cause.is_part_of(other)]:
+            del causes[other]
+        causes[cause] = trace
 
 
 def _needed(trace: Trace) -> list[Step]:
@@ -296,9 +274,9 @@ def _needed(trace: Trace) -> list[Step]:
     assert prop is not None
 
     def fails_alike(states: Sequence[Cells], steps: Sequence[Step]) -> bool:
-        said = judgements(instance, prop, states, steps)
-        if said[-1] is None or said[-1] in said[:-1]:
+        *earlier, last = judgements(instance, prop, states, steps)
+        if last is None or last in earlier:
             return False
-        return broken_part(replace(trace, states=tuple(states), steps=tuple(steps), verdict=said[-1])) == part
+        return broken_part(replace(trace, states=tuple(states), steps=tuple(steps), verdict=last)) == part
 
     return needed_steps(instance, trace.states[0], trace.steps, fails_alike)

@@ -1,10 +1,8 @@
 """Breadth-first search over a compiled model: exact, level by level, always in the same order.
 
-In:  an `Instance`, and limits: depth, memory, seconds, threads; or a `SearchContext`, and the carrier that does the
-     work within a level.
-Out: an `Exploration`, the same for any number of threads unless a limit stops the search: the number of states in each
-     level, how often each action fired, and for each property the path to the first state (or transition) that violates
-     or reaches it; on request, `Reached`, which answers queries about the visited states.
+The result is the same for any number of threads unless a limit stops the search: the number of states in each level,
+how often each action fired, and for each property the path to the first state (or transition) that violates or reaches
+it; on request, `Reached`, which answers queries about the visited states.
 
 A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
 judged in that state. Both violate the implicit property `in_range`, and the search goes on. A state without a step
@@ -35,7 +33,6 @@ from isrcheck.checker.explicit.carrier import (
     SearchContext,
     SearchRequest,
     SingleThread,
-    Start,
     Starts,
 )
 from isrcheck.checker.explicit.liveness import judge_whole, why_unjudged
@@ -148,40 +145,37 @@ class Search:
                     context.deadline = min(context.deadline, time.monotonic() + request.patience[prop.name])
 
     def _collect(self) -> None:
-        result = self.result
-        for number, prop in self.context.properties:
-            if prop in self.context.watched:
-                result.findings[prop.name] = self.found(number, prop)
-        found, _, erred = (self.counted(len(self.context.properties), kind) for kind in EntryKind)
-        if found.count or erred.count:
-            result.findings[DEADLOCK.name] = Findings(found, erred=erred)
+        result, context = self.result, self.context
+        for number, prop in context.properties:
+            if prop in context.watched:
+                result.findings[prop.name] = self.findings(number, prop)
+        ends, _, erred = (self.counted(len(context.properties), kind) for kind in EntryKind)
+        if ends.count or erred.count:
+            result.findings[DEADLOCK.name] = Findings(ends, erred=erred)
         if result.stopped is None and not self.is_open() and result.frontier:
             result.stopped = "decided"
-        errors = self.found_errors()
-        if errors is not None:
-            steps = self.finding(self.context.results.erring_steps)
-            result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
+        count = context.results.error_count if context.errors is None else context.errors
+        errors = self.total(context.results.errors)
+        if errors.path is not None:
+            steps = self.finding(context.results.erring_steps)
+            result.findings[IN_RANGE.name] = Findings(Finding(count, errors.path), erred=steps)
 
-    def found(self, number: int, prop: Property) -> Findings:
+    def findings(self, number: int, prop: Property) -> Findings:
         """The findings so far about the property with this number."""
-        found, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
-        whole = self.context.judged.get(prop.name, Findings(found, permitted))
+        reached, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
+        whole = self.context.judged.get(prop.name, Findings(reached, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def counted(self, number: int, kind: EntryKind) -> Finding:
         """How often property `number` has such a result, within the constraint and outside, and the first path."""
-        both = [self.finding(entry) for entry in self.context.results.entries(number, kind)]
-        paths = [one.path for one in both if one.path is not None]
-        return Finding(sum(one.count for one in both), min(paths, key=lambda path: path.order, default=None))
+        return self.total(self.context.results.entries(number, kind))
 
-    def found_errors(self) -> Finding | None:
-        """How often the model has left a declared range, with the first of the shortest paths to it; None if never."""
-        found = [self.finding(entry) for entry in self.context.results.errors]
-        paths = [one.path for one in found if one.path is not None]
-        if not paths:
-            return None
-        count = self.context.results.error_count if self.context.errors is None else self.context.errors
-        return Finding(count, min(paths, key=lambda path: path.order))
+    def total(self, entries: Iterable[Entry]) -> Finding:
+        """The sum of these counts of the kernel, with the first of their paths."""
+        findings = list(map(self.finding, entries))
+        paths = [finding.path for finding in findings if finding.path is not None]
+        count = sum(finding.count for finding in findings)
+        return Finding(count, min(paths, key=lambda path: path.order, default=None))
 
     def finding(self, entry: Entry) -> Finding:
         """A count of the kernel, with the path to the first state or step that it counts."""
@@ -191,11 +185,11 @@ class Search:
         """The path to a state, followed by one more step if `step` is given."""
         position, steps = self.visited.path(state)
         last = (step,) if step >= 0 else ()
-        return StepPath(self.context.starts[position].number, (*steps, *last))
+        return StepPath(self.context.starts.numbers[position], (*steps, *last))
 
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
-"""The first states of a search end with a level of so many states, or with the last of so many levels."""
+"""The most levels of `first_states`; a level with so many states is the last of them."""
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
@@ -206,7 +200,7 @@ def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[
     search.run()
     store = search.visited
     packed = store.states[: store.count * store.words].reshape(-1, store.words)
-    return np.stack([kernel.layout.column(packed, cell) for cell in range(instance.cells)], axis=1)
+    return kernel.layout.unpack_rows(packed).astype(np.int64)
 
 
 def explore(
@@ -244,18 +238,16 @@ def explore(
     )
     kernel = kernel or kernel_of(instance, announce)
 
-    def prepared(kernel: Kernel, limits: Limits) -> Search:
-        context = SearchContext(instance, limits, kernel, request, report)
-        return Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
+    search: Search | None = None
 
-    search = prepared(kernel, limits)
-
-    def again(kernel: Kernel, limits: Limits) -> Exploration:
+    def search_with(kernel: Kernel, limits: Limits) -> Exploration:
         nonlocal search
-        search = prepared(kernel, limits)  # the states of the first search are given up
+        context = SearchContext(instance, limits, kernel, request, report)
+        search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
         return search.run()
 
-    result = concluded(search.run(), kernel, again, announce)
+    result = concluded(search_with, kernel, limits, announce)
+    assert search is not None
     if keep_states and search.result is result:
         context = search.context
         result.reached = Reached(context.kernel, search.visited, result.levels, context.starts)
@@ -265,7 +257,7 @@ def explore(
 class Reached:
     """Answers queries about the states that a search has visited."""
 
-    def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
+    def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Starts) -> None:
         self.kernel = kernel
         self.visited = visited
         self.levels = levels
@@ -282,7 +274,7 @@ class Reached:
             yield self._unpacked(range(first, min(first + most, last)))
 
     def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
-        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
+        return list(map(self.kernel.layout.unpack, self.visited.states_at(numbers)))
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
         """The path to the first state with these values of cells (None: any value); None if there is no such state."""
@@ -290,7 +282,7 @@ class Reached:
         if number is None:
             return None
         position, steps = self.visited.path(number)
-        return StepPath(self.starts[position].number, tuple(steps))
+        return StepPath(self.starts.numbers[position], tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
         """Which of the packed states have these values of their cells (None: any value)."""

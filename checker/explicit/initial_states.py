@@ -1,15 +1,12 @@
 """Enumerates the initial states that a model's generators make, by compiled code.
 
-In:  an `Instance` with generators, a memory limit in bytes, and a function that watches.
-Out: the instance knows its initial states, the same and in the same order as by models/language/states.py. Raises Full.
-
-The states are collected in a visited set, which keeps each once, in order of discovery.
+They are the same states, in the same order, as by models/language/states.py. The states are collected in a visited set,
+which keeps each once, in order of discovery.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +19,15 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import Cells, Enumeration, InitialStates, Watch
 
 ROOM = 1 << 14
-"""The states that a call makes at most."""
+"""The most states that a call makes."""
 
 WORK = 1 << 22
-"""The combinations of arguments that a call tries at most: about a hundredth of a second."""
+"""The most combinations of arguments that a call tries: about a hundredth of a second."""
 
 
 def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> InitialStates:
-    """Enumerate the initial states; `watch` gets the progress. Raises Full, OutOfTimeError, ModelError, UsageError."""
+    """Enumerate the initial states, in at most `memory` bytes; `watch` gets the progress. Then the instance knows them.
+    Raises Full, OutOfTimeError, ModelError, UsageError."""
     if instance.is_enumerated:
         return instance.initial_states
     default = Enumeration(instance.model.place_of, instance.layouts).default()
@@ -41,7 +39,7 @@ def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> In
         for count in _calls(instance, layout, number, default, batch):
             visited.add(batch, count)
             watch(visited.count, visited.bytes_used)
-    cells = _unpacked(layout, visited.states[: visited.count * layout.words].reshape(-1, layout.words))
+    cells = layout.unpack_rows(visited.states[: visited.count * layout.words].reshape(-1, layout.words))
     return instance.start_from(InitialStates(cells.tobytes(), visited.count, instance.cells, cells.itemsize))
 
 
@@ -52,7 +50,7 @@ def _calls(
     begin = compiled_generators(instance, layout, is_careful=is_careful)[number]
     place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
     status: NDArray[np.int64] = np.zeros(1, np.int64)
-    before, state = (layout.buffer_of(instance, default) for _ in range(2))
+    before, state = (layout.buffer(instance, default) for _ in range(2))
     arrays = (before.ctypes.data, state.ctypes.data, batch.at.states)
     status[0] = PAUSED
     while status[0] == PAUSED:
@@ -63,11 +61,3 @@ def _calls(
                 pass
         instance.generated_by(default, number, place[:-1].tolist())
         raise AssertionError("a compiled generator leaves a declared range, and the reference does not")
-
-
-def _unpacked(layout: Layout, states: NDArray[np.uint64]) -> NDArray[np.signedinteger[Any]]:
-    """The cells of packed states, one state per row."""
-    cells = np.empty((len(states), len(layout.bits)), layout.kind)
-    for position in range(len(layout.bits)):
-        cells[:, position] = layout.column(states, position)
-    return cells

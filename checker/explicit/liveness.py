@@ -1,10 +1,9 @@
 """Judges the properties that only every reachable state decides: what stays possible, and what happens eventually.
 
-In:  every reachable state (`WholeSearch`), given by numbers: places in breadth-first order, the same for any number of
-     threads; the property.
-Out: the stuck states of an `always_possible` property: no path leads from them to one in which it is true. Of a
-     liveness property, how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from an
-     initial state, and a loop.
+A state is given by its number: its place in breadth-first order, the same for any number of threads. Of an
+`always_possible` property, the stuck states are found, from which no path leads to a state in which it is true. Of a
+liveness property, it is found how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from
+an initial state, and a loop.
 
 A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
 transitions. So the states that are not known to be possible are expanded again, the last states first: then most of
@@ -26,7 +25,8 @@ component can be repeated if it meets every requirement; a single state, if it m
 and steps never unmeets a requirement, so the largest components are enough.
 
 A state without P in which a failure is permitted counts as a state with P when a violation is sought. A behaviour that
-repeats such a state for ever is a permitted failure. Where P or its premise cannot be evaluated, nothing is found.
+repeats such a state for ever is a permitted failure. A state in which P or its premise cannot be evaluated counts as no
+failure.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from isrcheck.checker.results.exploration import Finding, Findings, StepPath
 from isrcheck.checker.results.kernel_results import PREMISE, EntryKind, KernelResults, judgement
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declarations import WHOLE, Kind
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import Property
 
 Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
@@ -73,26 +73,15 @@ class WholeSearch:
         self.context, self.stores = context, stores = carrier.context, carrier.stores
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
         self.count = sum(store.count for store in stores)
-        self.runner = KernelRunner(context.kernel)
-        self.buffers = layout.buffers(context.instance)
+        self.runner = KernelRunner(context.kernel, context.instance)
         self.batch = Batch.of(max(4 * steps, CHUNK), layout.words)
-        self.numbers = [carrier.numbers_of(shard).astype(np.uint32) for shard in range(len(stores))]
+        self.numbers = [carrier.visited.numbers_of(shard).astype(np.uint32) for shard in range(len(stores))]
         # For each number, the visited set of the state and the place there; with one set, both are known.
         self.owners: NDArray[np.uint8] = np.zeros(self.count if len(stores) > 1 else 0, np.uint8)
         self.places: NDArray[np.uint32] = np.zeros(len(self.owners), np.uint32)
         for shard, numbers in enumerate(self.numbers if len(self.owners) else ()):
             self.owners[numbers] = shard
             self.places[numbers] = np.arange(len(numbers))
-
-    @property
-    def starts(self) -> int:
-        """The number of initial states, which have the first numbers."""
-        return len(self.context.starts)
-
-    @property
-    def levels(self) -> list[int]:
-        """The number of states at each depth."""
-        return self.context.result.levels
 
     def look_at_the_clock(self) -> None:
         """Report progress. Raises LimitError if the time limit is reached."""
@@ -108,17 +97,16 @@ class WholeSearch:
     def judged(self, number: int) -> NDArray[np.uint8]:
         """The mark of each state for the property with this number (`judgement`, PREMISE). Raises LimitError."""
         judged: NDArray[np.uint8] = np.zeros(self.count, np.uint8)
-        properties = len(self.context.properties)
-        active: NDArray[np.int8] = np.zeros(properties + 1, np.int8)
+        active = np.zeros_like(self.context.active)
         active[number] = 1
-        results = KernelResults(properties)
+        results = KernelResults(len(self.context.properties))
         for store, numbers in zip(self.stores, self.numbers, strict=True):
             marks: NDArray[np.uint8] = np.zeros(store.count, np.uint8)
             results.mark_at(number, marks.ctypes.data)
             for low in range(0, store.count, CHUNK):
                 self.look_at_the_clock()
                 high = min(low + CHUNK, store.count)
-                self.runner.check(store.states.ctypes.data, low, high, self.buffers, active, results)
+                self.runner.check(store.states.ctypes.data, low, high, active, results)
             judged[numbers] = marks
         return judged
 
@@ -128,20 +116,16 @@ class WholeSearch:
         States come in the order of `waiting`, and all transitions of a state are in one batch, in the order of the
         steps. Raises LimitError.
         """
+        fired, no_property = np.zeros_like(self.context.fired), np.zeros_like(self.context.active)
         for low in range(0, len(waiting), CHUNK):
             self.look_at_the_clock()
-            yield from self._transitions(waiting[low : low + CHUNK])
-
-    def _transitions(self, waiting: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-        states = self._states(waiting)
-        properties, fired = len(self.context.properties), np.zeros(len(self.context.fired), np.int64)
-        nothing: NDArray[np.int8] = np.zeros(properties + 1, np.int8)
-        at = 0
-        while at < len(waiting):
-            counts = fired, nothing, KernelResults(properties)
-            at, size = self.runner.expand(states.ctypes.data, at, len(waiting), self.buffers, self.batch, *counts)
-            after = self._numbers(self.batch.states[: size * self.stores[0].words])
-            yield waiting[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
+            numbers = waiting[low : low + CHUNK]
+            states, at = self._states(numbers), 0
+            while at < len(numbers):
+                counts = fired, no_property, KernelResults(len(self.context.properties))
+                at, size = self.runner.expand(states.ctypes.data, at, len(numbers), self.batch, *counts)
+                after = self._numbers(self.batch.states[: size * self.stores[0].words])
+                yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
 
     def _states(self, numbers: Numbers) -> NDArray[np.uint64]:
         """The packed states with these numbers, one after the other."""
@@ -158,10 +142,10 @@ class WholeSearch:
     def _numbers(self, states: NDArray[np.uint64]) -> Numbers:
         """The numbers of these packed states."""
         numbers: Numbers = np.full(len(states) // self.stores[0].words, -1)
-        for store, known in zip(self.stores, self.numbers, strict=True):
+        for store, of_store in zip(self.stores, self.numbers, strict=True):
             places = store.places_of(states)
             there = places >= 0
-            numbers[there] = known[places[there]]
+            numbers[there] = of_store[places[there]]
         assert not len(numbers) or numbers.min() >= 0, "the search has visited every successor"
         return numbers
 
@@ -183,8 +167,7 @@ def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers
 
 def _spread(reachable: WholeSearch, possible: Marks) -> None:
     """Mark every state from which a path leads to a marked state. Raises LimitError."""
-    sources: list[NDArray[np.uint32]] = []
-    targets: list[NDArray[np.uint32]] = []
+    sources, targets = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     kept = 0
     for low in reversed(range(0, reachable.count, CHUNK)):
         reachable.look_at_the_clock()
@@ -196,8 +179,7 @@ def _spread(reachable: WholeSearch, possible: Marks) -> None:
             targets.append(target[is_open].astype(np.uint32))
             kept += len(sources[-1])
         reachable.refuse_memory(2 * reachable.count + BYTES_OF_TRANSITION * kept)
-    if kept:
-        spread_backward(possible, np.concatenate(sources), np.concatenate(targets))
+    spread_backward(possible, np.concatenate(sources), np.concatenate(targets))
 
 
 def spread_backward(possible: Marks, sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> None:
@@ -231,8 +213,8 @@ class Graph:
     """The states `kept` (a truth value for each state) and the steps between them that change the state.
 
     `nodes` are the numbers of the states, ascending; a node is given by its place there. `met` has a row for each node,
-    `given` for each step, both with a bit for each of `groups`, then one for each of `visits`, which are truth values
-    for each state: a loop must visit such a state. Raises LimitError.
+    and `met_by_step` for each step. A row has a bit for each of `groups`, then one for each of `visits`, which mark
+    states: a loop must visit a marked state. Raises LimitError.
     """
 
     def __init__(
@@ -241,9 +223,9 @@ class Graph:
         self.reachable = reachable
         self.nodes = np.flatnonzero(kept)
         self.words = max(1, -(-(len(groups) + len(visits)) // 64))  # of 64 bits
-        self.given: NDArray[np.uint64] = np.zeros((steps, self.words), np.uint64)
+        self.met_by_step: NDArray[np.uint64] = np.zeros((steps, self.words), np.uint64)
         for bit, group in enumerate(groups):
-            self.given[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)
+            self.met_by_step[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)
         self.met: NDArray[np.uint64] = np.zeros((0, self.words), np.uint64)
         self._store(kept, self.row(len(groups)))
         for bit, visit in enumerate(visits, len(groups)):
@@ -251,10 +233,8 @@ class Graph:
 
     def row(self, bits: int) -> NDArray[np.uint64]:
         """A row with this many of the first bits."""
-        row: NDArray[np.uint64] = np.zeros(self.words, np.uint64)
-        for bit in range(bits):
-            row[bit // 64] |= np.uint64(1 << bit % 64)
-        return row
+        row = (1 << bits) - 1
+        return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
     def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
         """Store the edges, and which groups each node disables. Raises LimitError."""
@@ -264,8 +244,7 @@ class Graph:
         index[self.nodes] = np.arange(len(self.nodes))
         self.met = np.tile(of_groups, (len(self.nodes), 1))
         degrees: NDArray[np.int64] = np.zeros(len(self.nodes) + 1, np.int64)
-        targets: list[NDArray[np.uint32]] = []
-        steps: list[NDArray[np.uint32]] = []
+        targets, steps = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
         edges = 0
         for before, step, after in self.reachable.transitions(self.nodes):
             moves = before != after
@@ -274,7 +253,7 @@ class Graph:
             firsts = np.flatnonzero(np.diff(source, prepend=np.uint32(OUTSIDE)))
             inside = target != OUTSIDE
             if len(firsts):
-                self.met[source[firsts]] &= ~np.bitwise_or.reduceat(self.given[step], firsts)
+                self.met[source[firsts]] &= ~np.bitwise_or.reduceat(self.met_by_step[step], firsts)
                 degrees[source[firsts] + np.uint32(1)] = np.add.reduceat(inside, firsts, dtype=np.int64)
             targets.append(target[inside])
             steps.append(step[inside].astype(np.uint32))
@@ -282,8 +261,7 @@ class Graph:
             # The lists and the arrays made from them exist at the same time.
             self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges)
         self.offsets: NDArray[np.int64] = np.cumsum(degrees)
-        self.targets: NDArray[np.uint32] = _joined(targets)
-        self.steps: NDArray[np.uint32] = _joined(steps)
+        self.targets, self.steps = np.concatenate(targets), np.concatenate(steps)
 
     @property
     def count(self) -> int:
@@ -306,7 +284,7 @@ class Graph:
         total: NDArray[np.uint64] = np.zeros((int(component.max(initial=0)) + 1, self.words), np.uint64)
         collect = as_machine_code(walks.collect)
         for low in range(0, self.count, BUDGET):
-            arrays = addresses(self.offsets, self.targets, self.steps, component, self.met, self.given)
+            arrays = addresses(self.offsets, self.targets, self.steps, component, self.met, self.met_by_step)
             collect(low, min(low + BUDGET, self.count), *arrays, self.words, total.ctypes.data)
             self.reachable.look_at_the_clock()
         fair: Marks = ((total & needed) == needed).all(axis=1)
@@ -314,35 +292,26 @@ class Graph:
         return fair
 
 
-def _joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    joined = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
-    parts.clear()
-    return joined
-
-
 ROOM = 1 << 21
 """The most pairs of a node and a set of met requirements that the search for a shortest loop distinguishes, unless the
 component has more nodes; a pair takes 16 bytes."""
 
 
-def fair_loops(
-    reachable: WholeSearch, number: int, prop: Property, instance: Instance, path: PathTo
-) -> dict[EntryKind, Finding]:
-    """Judge a liveness property, which has this number in its model. `path` gives the path to the state with a number.
+def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo) -> dict[EntryKind, Finding]:
+    """Judge a liveness property, which has this number in its model.
 
     Returns, for violations and for permitted failures, the number of states that can be repeated for ever, and a lasso:
     the path to the first such state and a loop, or the path to the first state in which a behaviour can stay, whichever
     is shorter. Raises LimitError.
     """
     marks = reachable.judged(number)
-    judged = marks % PREMISE
-    broken, permitted = judged == judgement(EntryKind.FOUND), judged == judgement(EntryKind.PERMITTED)
-    premise = marks >= PREMISE
-    del marks
-    found = {EntryKind.FOUND: Finding(), EntryKind.PERMITTED: Finding()}
+    judged, premise = marks % PREMISE, marks >= PREMISE
+    broken, permitted = (judged == judgement(kind) for kind in JUDGED_KINDS)
+    findings = {kind: Finding() for kind in JUDGED_KINDS}
     everywhere = prop.kind is Kind.EVENTUALLY_ALWAYS  # the states of a loop may be any
     if not (broken.any() or permitted.any()):
-        return found
+        return findings
+    instance = reachable.context.instance
     groups = groups_of(instance, prop)
     fails = broken | permitted
     kept = judged != judgement(EntryKind.ERRED) if everywhere else fails
@@ -352,10 +321,10 @@ def fair_loops(
     # A violation repeats no state in which a failure is permitted; a permitted failure repeats one.
     bits = len(groups) + len(visits)
     alive = ways.reached & ~permitted[graph.nodes]
-    found[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding()
+    findings[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding()
     if permitted.any():
-        found[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding()
-    return found
+        findings[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding()
+    return findings
 
 
 @dataclass(frozen=True)
@@ -370,19 +339,18 @@ class Ways:
 
 def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
     """How a behaviour that breaks the property gets to each node. Raises LimitError."""
-    depths = np.repeat(np.arange(len(graph.reachable.levels), dtype=np.uint32), graph.reachable.levels)[graph.nodes]
+    context = graph.reachable.context
+    levels = context.result.levels
+    depths = np.repeat(np.arange(len(levels), dtype=np.uint32), levels)[graph.nodes]
     parents = np.arange(graph.count, dtype=np.uint32)
     if kind in (Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS):
         return Ways(np.ones(graph.count, np.bool_), depths, parents)
     if kind is Kind.EVENTUALLY:
-        entries = np.flatnonzero(graph.nodes < graph.reachable.starts)
+        entries = np.flatnonzero(graph.nodes < len(context.starts))
     else:
         entries = np.flatnonzero(premise[graph.nodes])
-    alive, reached, queue = (
-        np.ones(graph.count, np.bool_),
-        np.zeros(graph.count, np.bool_),
-        np.zeros(graph.count, np.uint32),
-    )
+    alive, reached = np.ones(graph.count, np.bool_), np.zeros(graph.count, np.bool_)
+    queue = np.zeros(graph.count, np.uint32)
     depths_of_entries = depths[entries].copy()
     spread = as_machine_code(walks.spread)
     first = last = depth = at = 0
@@ -421,14 +389,14 @@ class FairLoops:
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
-        lassos = [self._lasso(self._first(self.is_fair))]
+        lassos = [self._lasso(self.first(self.is_fair))]
         if self.stays.any():
-            node = self._first(self.stays)
+            node = self.first(self.stays)
             before = self._path_to(node)
             lassos.insert(0, StepPath(before.initial, before.steps, before.depth))
         return Finding(count, min(lassos, key=lambda lasso: lasso.depth))
 
-    def _first(self, marks: Marks) -> int:
+    def first(self, marks: Marks) -> int:
         """The marked node with the shortest path; the first of several."""
         nodes = np.flatnonzero(marks)
         return int(nodes[np.argmin(self.ways.depths[nodes])])
@@ -436,14 +404,13 @@ class FairLoops:
     def _path_to(self, node: int) -> StepPath:
         """The path to a node."""
         steps: list[int] = []
-        while int(self.ways.parents[node]) != node:
-            before = int(self.ways.parents[node])
+        while (before := int(self.ways.parents[node])) != node:
             low, high = self.graph.offsets[before : before + 2]
             edge = int(low) + int(np.argmax(self.graph.targets[low:high] == node))
             steps.append(int(self.graph.steps[edge]))
             node = before
-        found = self.path(int(self.graph.nodes[node]))
-        return StepPath(found.initial, (*found.steps, *reversed(steps)))
+        beginning = self.path(int(self.graph.nodes[node]))
+        return StepPath(beginning.initial, (*beginning.steps, *reversed(steps)))
 
     def _lasso(self, first: int) -> StepPath:
         """A lasso whose loop begins in the node `first`, and meets every requirement."""
@@ -470,27 +437,28 @@ class ClosedWalk:
         here, missing = first, self._without([], [first], _bits(needed))
         while missing or here != first:
             now, later = missing[:at_once], missing[at_once:]
-            taken = self._to(now, here, None if later else first)
-            visited = [int(graph.targets[edge]) for edge in taken]
-            self.edges += taken
-            here, missing = visited[-1], self._without(taken, visited, later)
+            walked = self._to(now, here, None if later else first)
+            visited = graph.targets[walked].tolist()
+            self.edges += walked
+            here, missing = visited[-1], self._without(walked, visited, later)
 
-    def _without(self, taken: list[int], visited: list[int], bits: list[int]) -> list[int]:
+    def _without(self, walked: list[int], visited: list[int], bits: list[int]) -> list[int]:
         """The requirements that these edges and nodes do not meet."""
-        rows = [*self.graph.given[self.graph.steps[taken]], *self.graph.met[visited]]
-        return [bit for bit in bits if not _masks(np.array(rows), [bit]).any()]
+        rows = [*self.graph.met_by_step[self.graph.steps[walked]], *self.graph.met[visited]]
+        met = np.bitwise_or.reduce(rows)
+        return [bit for bit in bits if not met[bit // 64] >> np.uint64(bit % 64) & np.uint64(1)]
 
     def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
         """The edges of a shortest walk from `here` that meets these requirements, and ends in `goal`."""
         graph, masks = self.graph, 1 << len(bits)
         size = masks * len(self.nodes)
-        met, given = _masks(graph.met[self.nodes], bits), _masks(graph.given, bits)
+        met, met_by_step = _masks(graph.met[self.nodes], bits), _masks(graph.met_by_step, bits)
         queue, parents = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
         reached_by: NDArray[np.int64] = np.zeros(size, np.int64)
         place = int(self.places[here])
         begin = masks * place + int(met[place])
         end = 0 if goal is None else int(self.places[goal])
-        read = addresses(graph.offsets, graph.targets, graph.steps, self.nodes, self.places, met, given)
+        read = addresses(graph.offsets, graph.targets, graph.steps, self.nodes, self.places, met, met_by_step)
         written = addresses(queue, reached_by, parents)
         pair = as_machine_code(walks.shortest)(begin, end, *read, masks, *written)
         assert pair, "every node of a component leads to every other"
@@ -514,7 +482,7 @@ def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
     return masks
 
 
-CUT = "a @constraint cuts behaviours off, so that it is unknown how they go on"
+CUT = "a @constraint cuts behaviours off; how they would continue is unknown"
 """Why liveness properties are not judged in a model with a constraint."""
 
 
@@ -530,21 +498,21 @@ def judge_whole(carrier: Carrier, path: PathTo) -> None:
         except LimitError as limit:
             # The search itself is complete.
             context.result.stopped = None
-            what = "paths are followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops are looked for"
-            context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {what}")
+            work = "paths are followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops are looked for"
+            context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {work}")
 
 
 def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) -> Findings:
     if prop.kind is Kind.ALWAYS_POSSIBLE:
-        found = {
+        findings = {
             kind: Finding(len(stuck), path(int(stuck[0])) if len(stuck) else None)
             for kind, stuck in stuck_states(states, number).items()
         }
     elif states.context.instance.model.constraints:
         return Findings(unjudged=CUT)
     else:
-        found = fair_loops(states, number, prop, states.context.instance, path)
-    return Findings(found[EntryKind.FOUND], found[EntryKind.PERMITTED])
+        findings = fair_loops(states, number, prop, path)
+    return Findings(findings[EntryKind.FOUND], findings[EntryKind.PERMITTED])
 
 
 def why_unjudged(carrier: Carrier, prop: Property) -> str:
@@ -559,5 +527,5 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
         return f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
     if prop.name in context.judged:
         return context.judged[prop.name].unjudged
-    what = "paths were followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops were looked for"
-    return f"the search ended before {what}"
+    work = "paths were followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops were looked for"
+    return f"the search ended before {work}"

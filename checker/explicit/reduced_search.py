@@ -1,10 +1,9 @@
 """Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
 
-In:  the requested reduction; later the result, its kernel, and a function that repeats the search without the
-     reduction. A path is an initial state, and steps, each taken in the state that the search kept.
-Out: the reduction; the same result with paths as the model has them: real states, and steps with the real arguments.
+A path that such a search finds has an initial state, and steps, each taken in the state that the search kept; its
+result gets paths as the model has them: real states, and steps with the real arguments.
 
-Such a path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
+A path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
 with the permutation that maps the first to the second, but for dead cells; its inverse maps the next step of the search
 to a real step. A search that only clears dead cells takes real steps.
 
@@ -39,41 +38,42 @@ Found = tuple[Reduction | None, str]
 """A reduction; and if the model declares symmetric domains that it cannot use, why."""
 
 
-def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
+def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
     """The result of `find`, from the cache if an earlier run stored it: reading the whole text of a model takes longer
     than a small search.
 
-    `asked` describes the question in words. The result is stored only if it `is_whole`: not if the time has ended.
+    The `question` is in words. The result is stored only if it `is_whole`: not if the time has ended.
     """
-    content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
+    content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
     for file, name in sorted(instance.model.sources.items()):
         content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
     path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
-    found: Found = pickle.loads(  # noqa: S301 - the cache is private; it holds code that is run
+    answer: Found = pickle.loads(  # noqa: S301 - the cache is private; it holds code that is run
         kept_or_made(path, lambda: pickle.dumps(find()), is_whole)
     )
-    return found
+    return answer
 
 
-Again = Callable[[Kernel, Limits], Exploration]
-"""Runs a search once more, with another kernel, within these limits."""
+SearchWith = Callable[[Kernel, Limits], Exploration]
+"""Runs the search with a kernel, within limits."""
 
 
 def concluded(
-    first: Exploration, kernel: Kernel, again: Again, announce: Announce = lambda message: None
+    search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
     """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
 
-    If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
+    If the kernel has found a declared range left, and may overreport, the search is repeated without the reduction.
     If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
     """
+    first = search_with(kernel, limits)
     if kernel.reduction is None:
         return first
     is_sure = not kernel.may_overreport or IN_RANGE.name not in first.findings
     if not is_sure and first.is_complete:
         began = time.monotonic()
-        second = _repeated(first, again, announce)
+        second = _repeated(first, search_with, announce)
         seconds = first.seconds + time.monotonic() - began
         if isinstance(second, Exploration):
             second.limits, second.seconds = first.limits, seconds
@@ -87,13 +87,13 @@ def concluded(
     return first
 
 
-def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
+def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -> Exploration | str:
     """The result of the repetition without a reduction; or the limit that ended it before it began."""
     limits, began = first.limits.after(first.seconds), time.monotonic()
     try:
         with compiling_within(limits.seconds):
             kernel = kernel_of(first.instance, announce)
-        return again(kernel, limits.after(time.monotonic() - began))
+        return search_with(kernel, limits.after(time.monotonic() - began))
     except OutOfTimeError:
         return "seconds"
     except KeyboardInterrupt:
@@ -108,13 +108,13 @@ def _leave_out_what_is_unsure(result: Exploration) -> None:
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)
-    for name, found in result.findings.items():
+    for name, findings in result.findings.items():
         if name != IN_RANGE.name:
             first, permitted = (
-                one if one.path is not None and one.path.depth <= path.depth else Finding()
-                for one in (found.found, found.permitted)
+                finding if finding.path is not None and finding.path.depth <= path.depth else Finding()
+                for finding in (findings.found, findings.permitted)
             )
-            result.findings[name] = Findings(first, permitted, unjudged=found.unjudged)
+            result.findings[name] = Findings(first, permitted, unjudged=findings.unjudged)
 
 
 def _make_real(result: Exploration, kernel: Kernel) -> None:
@@ -123,16 +123,11 @@ def _make_real(result: Exploration, kernel: Kernel) -> None:
     assert reduction is not None
 
     def kept(cells: Cells) -> Cells:
-        words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
-        return layout.unpack([int(word) for word in words[0]])
+        return layout.unpack(kernel.reduced(layout.pack(cells).reshape(1, -1), instance)[0])
 
     if reduction.symmetry is not None:
         RealPaths(instance, reduction, kept).translate(result, may_overreport=kernel.may_overreport)
     result.reduction = reduction.says
-
-
-Kept = Callable[[Cells], Cells]
-"""Returns the state that a search keeps in place of a given state."""
 
 
 @dataclass(frozen=True)
@@ -147,32 +142,32 @@ class _Reached:
 
 
 class RealPaths:
-    """Translates the paths of one search, which permutes states."""
+    """Translates the paths of one search, which permutes states: in place of a state it keeps what `kept` returns."""
 
-    def __init__(self, instance: Instance, reduction: Reduction, kept: Kept) -> None:
+    def __init__(self, instance: Instance, reduction: Reduction, kept: Callable[[Cells], Cells]) -> None:
         assert reduction.symmetry is not None
         self.instance = instance
         self.cleared = reduction.cleared
         self.clears = bool(reduction.dead)
         self.symmetry = reduction.symmetry
         self.kept = kept
-        self.known: dict[StepPath, _Reached] = {}
+        self.ends: dict[StepPath, _Reached] = {}
 
     @cached_property
     def living(self) -> list[int]:
         """The positions of the cells that decide something; they are only looked for if there is a path."""
         # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
-        dead = {position for one in dead_cells(self.instance) for position, _ in one.cells} if self.clears else ()
+        clearings = dead_cells(self.instance) if self.clears else ()
+        dead = {position for clearing in clearings for position, _ in clearing.cells}
         return [position for position in range(self.instance.cells) if position not in dead]
 
     def translate(self, result: Exploration, *, may_overreport: bool) -> None:
         """Put real paths in place of the paths of a result. If its kernel `may_overreport`, and no permutation of the
         path leaves a declared range in plain Python, that finding is left out."""
         ranges = result.findings.pop(IN_RANGE.name, None)
-        for name, found in result.findings.items():
-            result.findings[name] = type(found)(
-                self._real(found.found), self._real(found.permitted), self._real(found.erred), found.unjudged
-            )
+        for name, each in result.findings.items():
+            found, permitted, erred = map(self._real, (each.found, each.permitted, each.erred))
+            result.findings[name] = Findings(found, permitted, erred, each.unjudged)
         if ranges is None:
             return
         first, steps = ranges.found.path, ranges.erred
@@ -205,7 +200,7 @@ class RealPaths:
         """The first permutation of a real path that leaves a declared range at its end."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
-        for images in symmetry.all_permutations:
+        for images in symmetry.permutations:
             start = symmetry.permuted(first, images)
             initial = path.initial if start == first else instance.initial_states.index(start)
             steps = tuple(symmetry.step(instance, number, images) for number in path.steps)
@@ -218,21 +213,15 @@ class RealPaths:
 
     def _reached(self, path: StepPath) -> _Reached:
         """The end of a path. Findings share the beginnings of their paths, so the end of each is kept."""
-        reached = self._begun(path.initial)
+        real = self.instance.initial_states[path.initial]
+        images, kept = self._match(self.symmetry.identity, real)
+        reached = _Reached(real, kept, images, ())
         for length, number in enumerate(path.steps, 1):
             beginning = StepPath(path.initial, path.steps[:length])
-            if beginning not in self.known:
-                self.known[beginning] = self._after(reached, number)
-            reached = self.known[beginning]
+            if beginning not in self.ends:
+                self.ends[beginning] = self._after(reached, number)
+            reached = self.ends[beginning]
         return reached
-
-    def _begun(self, initial: int) -> _Reached:
-        beginning = StepPath(initial, ())
-        if beginning not in self.known:
-            real = self.instance.initial_states[initial]
-            images, kept = self._match(self.symmetry.identity, real)
-            self.known[beginning] = _Reached(real, kept, images, ())
-        return self.known[beginning]
 
     def _after(self, before: _Reached, number: int) -> _Reached:
         """The state that the search reached by its step from the state that it had kept."""
@@ -250,6 +239,6 @@ class RealPaths:
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
         """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
         kept = self.kept(reached)
-        one = self.symmetry.between(self.cleared(reached), kept)
-        assert one is not None, "the search keeps a permutation of a state in its place"
-        return followed_by(images, one), kept
+        images_of_kept = self.symmetry.between(self.cleared(reached), kept)
+        assert images_of_kept is not None, "the search keeps a permutation of a state in its place"
+        return followed_by(images, images_of_kept), kept

@@ -1,8 +1,7 @@
 """The carrier for several threads: does the work of a search, with the same counts and paths as on one thread.
 
-In:  a `SearchContext`, whose limits name the number of threads.
-Out: states in the shards of the visited set, with the numbers that a single visited set would give: a state's number is
-     its place in breadth-first order; counts in the context.
+States in the shards of the visited set have the numbers that a single visited set would give: a state's number is its
+place in breadth-first order.
 
 A level is divided into chunks of consecutive states. In each round, every thread expands one chunk and sorts its
 successors by shard; then every thread inserts the successors of its shard, chunk by chunk, in order. Threads wait for
@@ -18,11 +17,12 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from itertools import islice, takewhile
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.explicit.carrier import CHUNK, Carrier, KernelRunner, SearchContext
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates, VisitedSet, reserve
 from isrcheck.checker.results.kernel_results import KernelResults
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -58,11 +60,11 @@ class Lane:
 
     def sort(self, size: int) -> None:
         """Remove recent duplicates from the first `size` successors of the batch; sort the others by shard."""
-        rest = self.recent.sift(self.batch, size)
+        kept = self.recent.sift(self.batch, size)
         sifted, routed = self.batch.at, self.routed.at
         shards, bounds = len(self.bounds) - 1, self.bounds.ctypes.data
         route = as_machine_code(hash_table.route)
-        route(sifted.kept, sifted.hashes, rest, shards, routed.kept, routed.hashes, bounds)
+        route(sifted.kept, sifted.hashes, kept, shards, routed.kept, routed.hashes, bounds)
 
 
 class Shards:
@@ -97,20 +99,19 @@ class Shards:
 
     def number_level(self) -> None:
         """Number the states of the newest level."""
-        new = [
-            (store, slice(opened, closed))
+        keys = [
+            (store.parents[opened:closed].astype(np.uint64) << np.uint64(32)) | store.steps[opened:closed]
             for store, opened, closed in zip(self.stores, self.opened, self.closed, strict=True)
         ]
-        keys = [(store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part] for store, part in new]
         bounds = np.cumsum([0, *map(len, keys)], dtype=np.int64)
         sorted_keys, heads, count = np.concatenate(keys), bounds.copy(), int(bounds[-1])
         arrays, owners = addresses(sorted_keys, heads, bounds[1:]), self.owners[self.numbered :]
         as_machine_code(hash_table.interleave)(*arrays, len(self.stores), owners.ctypes.data, count)
         self.numbered += count
 
-    def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """The count of states below `number` in each shard; `locals_there` has these counts for `known`."""
-        owners = self.owners[known:number]
+    def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
+        """The count of states below `number` in each shard; `locals_there` has these counts for an earlier number."""
+        owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
@@ -133,39 +134,30 @@ class Shards:
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """For each step, how many states it discovered; the `first` initial states do not count."""
-        found = sum(store.found_by(0, steps) for store in self.stores)
-        assert not isinstance(found, int)
-        found[:1] -= min(first, self.count)  # a model may have no step at all
-        return found
+        counts: NDArray[np.int64] = np.sum([store.found_by(0, steps) for store in self.stores], axis=0)
+        counts[:1] -= min(first, self.count)  # a model may have no step at all
+        return counts
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
         """The packed words of each of these states, whose numbers must be ascending."""
-        known, locals_there = 0, [0] * len(self.stores)
+        earlier, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
-            locals_there = self.locals_at(number, known, locals_there)
-            known, shard = number, int(self.owners[number])
-            local = locals_there[shard]
-            yield self.stores[shard].states[local * self.words : (local + 1) * self.words]
+            locals_there = self.locals_at(number, earlier, locals_there)
+            earlier, shard = number, int(self.owners[number])
+            yield self.stores[shard].state(locals_there[shard])
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
         """The number of the first state that matches; `is_match` gets packed states as rows."""
-        found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
-        return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
-
-    def state(self, number: int) -> NDArray[np.uint64]:
-        """The packed words of a state."""
-        store, local = self._place(number)
-        return store.states[local * self.words : (local + 1) * self.words]
-
-    def _place(self, number: int) -> tuple[VisitedSet, int]:
-        shard = int(self.owners[number])
-        return self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
+        locals_of_first = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
+        numbers = (self._number_since(0, shard, local) for shard, local in locals_of_first if local is not None)
+        return min(numbers, default=None)
 
     def path(self, number: int) -> tuple[int, list[int]]:
         """The path to a state: the number of its initial state, and the numbers of its steps."""
         steps: list[int] = []
         while True:
-            store, local = self._place(number)
+            shard = int(self.owners[number])
+            store, local = self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
             parent = int(store.parents[local])
             if parent == number:
                 return number, steps[::-1]
@@ -185,19 +177,20 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk of consecutive states that a thread expands in its working memory (`lane`), and the progress on it.
-
-    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the working
-    memory holds successors that are not inserted.
-    """
+    """A chunk of consecutive states that a thread expands, and the progress on it."""
 
     lane: int
+    """The working memory in which it is expanded."""
     first: int
     size: int
     locals_there: Sequence[int]
+    """The positions in the shards at which the chunk starts."""
     done: int = 0
+    """The number of its states that are expanded."""
     generated: int = 0
+    """The number of successors in the working memory."""
     has_successors: bool = False
+    """Whether the working memory holds successors that are not inserted."""
 
     @property
     def is_complete(self) -> bool:
@@ -215,29 +208,24 @@ class Threads(Carrier):
         kernel, instance = context.kernel, context.instance
         words, steps = kernel.layout.words, instance.first_steps[-1]
         self.threads = threads = context.limits.threads
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.visited = Shards(words, steps, context.limits.memory, threads)
         self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
-        self.buffers = [kernel.layout.buffers(instance) for _ in self.lanes]
         self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
         self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
 
-    def __enter__(self) -> Self:
-        self.pool.__enter__()
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.pool.shutdown()
 
-    def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Run `work` once per number, in parallel; the first error is raised when all are done."""
+    def _each(self, work: Callable[[T], None], items: Iterable[T]) -> None:
+        """Run `work` once per item, in parallel; the first error is raised when all are done."""
         # A kernel that is compiled in one of the threads keeps the limit of this one.
-        futures = [self.pool.submit(copy_context().run, work, number) for number in numbers]
-        errors = [error for future in futures if (error := future.exception()) is not None]
-        if errors:
-            raise errors[0]
+        futures = [self.pool.submit(copy_context().run, work, item) for item in items]
+        wait(futures)
+        for future in futures:
+            future.result()
 
     # ------------------------------------------------------------------------------------------------------ levels
 
@@ -245,10 +233,6 @@ class Threads(Carrier):
     def stores(self) -> Sequence[VisitedSet]:
         """The shards of the visited set."""
         return self.visited.stores
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of the states of a shard, in order."""
-        return self.visited.numbers_of(shard)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""
@@ -275,9 +259,9 @@ class Threads(Carrier):
         begins, ends = self.visited.opened, self.visited.closed
         assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"
         pieces = [
-            (shard, low, min(low + CHUNK, ends[shard]))
-            for shard in range(self.threads)
-            for low in range(begins[shard], ends[shard], CHUNK)
+            (shard, low, min(low + CHUNK, end))
+            for shard, (begin, end) in enumerate(zip(begins, ends, strict=True))
+            for low in range(begin, end, CHUNK)
         ]
         results = [KernelResults(len(context.properties)) for _ in pieces]
 
@@ -287,17 +271,16 @@ class Threads(Carrier):
                 return
             shard, low, high = pieces[number]
             states = self.visited.stores[shard].states.ctypes.data
-            buffers = context.kernel.layout.buffers(context.instance)
-            self.runner.check(states, low, high, buffers, context.active, results[number])
+            self.runner.check(states, low, high, context.active, results[number])
 
         self._each(judge, range(-1, len(pieces)))
-        for (shard, _, _), found in zip(pieces, results, strict=True):
-            context.results.add(found, partial(self.visited.number_of, shard))
+        for (shard, _, _), of_piece in zip(pieces, results, strict=True):
+            context.results.add(of_piece, partial(self.visited.number_of, shard))
         self.is_out_of_time()
 
     def expand(self, first: int, last: int) -> None:
         """Expand the states first..last-1, in rounds of chunks. Raises Full."""
-        locals_there: Sequence[int] = self.visited.opened
+        context, locals_there = self.context, list(self.visited.opened)
         at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
         while at < last or tasks:
@@ -306,44 +289,37 @@ class Threads(Carrier):
                 tasks.append(Task(free.popleft(), at, end - at, locals_there))
                 locals_there = self.visited.locals_at(end, at, locals_there)
                 at = end
-            generated += self._expand_chunks([task for task in tasks if not task.has_successors])
+            waiting = [task for task in tasks if not task.has_successors]
+            self._each(self._expand_chunk, waiting)
+            of_round = sum(task.generated for task in waiting)
+            generated += of_round
+            context.result.generated += of_round
+            context.fired[:] = self.all_fired.sum(axis=0)
             self._take_in(tasks, free)
             if self.is_out_of_time():
                 return
-            self.runner.optimize_for(self.context.expanded, self.context.deadline)
+            self.runner.optimize_for(context.expanded, context.deadline)
             # A size for which the successors of a chunk nearly always fit in its lane.
-            size = max(1, min(MOST_CHUNK, self.lane_room * (self.context.expanded - first) // max(1, 2 * generated)))
+            size = max(1, min(MOST_CHUNK, self.lane_room * (context.expanded - first) // max(1, 2 * generated)))
         self.visited.close_level()
 
-    def _expand_chunks(self, tasks: Sequence[Task]) -> int:
-        """Expand the rest of these chunks, as far as working memory has room; returns the number of successors."""
-        self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
-        generated = sum(task.generated for task in tasks)
-        self.context.result.generated += generated
-        self.context.fired[:] = self.all_fired.sum(axis=0)
-        return generated
-
     def _expand_chunk(self, task: Task) -> None:
+        """Expand the rest of a chunk, as far as working memory has room."""
         lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()
         if task.done == 0:
             self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        states, buffers = lane.chunk.ctypes.data, self.buffers[task.lane]
-        counts = self.all_fired[task.lane], self.context.active, results
-        expanded = self.runner.expand(states, task.done, task.size, buffers, lane.batch, *counts)
-        task.done, task.generated = expanded
+        states, counts = lane.chunk.ctypes.data, (self.all_fired[task.lane], self.context.active, results)
+        task.done, task.generated = self.runner.expand(states, task.done, task.size, lane.batch, *counts)
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
         """Insert successors in the order of the chunks, up to the first incomplete chunk; add idle lanes to `free`."""
-        ready: list[Task] = []
-        for task in tasks:
-            ready.append(task)
-            if not task.is_complete:
-                break
+        complete = list(takewhile(lambda task: task.is_complete, tasks))
+        ready = [*complete, *islice(tasks, len(complete), len(complete) + 1)]
         self._merge([self.lanes[task.lane] for task in ready])
         for task in ready:
             self.context.results.add(self.all_results[task.lane], partial(operator.add, task.first))

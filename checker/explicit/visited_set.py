@@ -1,7 +1,6 @@
 """The visited set: the states that a search has seen, packed, in order of discovery, each once.
 
-In:  batches of packed successors, each with its predecessor and its step.
-Out: the new ones are appended, so that the index of a state is its place in breadth-first order.
+New states of a batch are appended, so that the index of a state is its place in breadth-first order.
 
 An open-addressing hash table (checker/compile/hash_table.py) holds 32 bits of each state's hash, and its index. A match
 of these 32 bits is only a candidate: the full states are compared, so that no state is ever mistaken for another. The
@@ -30,7 +29,7 @@ RECENT_BITS = 12
 """The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
 
 PART = 1 << 16
-"""So many steps are counted at once, because a copy of them as words fits in the cache."""
+"""The steps that are counted at once: a copy of them as words fits in the cache."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
@@ -96,19 +95,13 @@ class Batch:
     @classmethod
     def of(cls, room: int, words: int) -> Batch:
         """An empty batch with room for `room` successors of `words` words each."""
-        return cls(
-            np.empty(room * words, np.uint64),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint64),
-        )
+        parents, steps, kept = (np.empty(room, np.uint32) for _ in range(3))
+        return cls(np.empty(room * words, np.uint64), parents, steps, kept, np.empty(room, np.uint64))
 
     @cached_property
     def at(self) -> BatchAddresses:
         """The addresses of the arrays."""
-        arrays = (self.states, self.parents, self.steps, self.kept, self.hashes)
-        return BatchAddresses(*(array.ctypes.data for array in arrays))
+        return BatchAddresses(*addresses(self.states, self.parents, self.steps, self.kept, self.hashes))
 
 
 class RecentStates:
@@ -143,7 +136,7 @@ class VisitedSet:
         self.table = empty_table(self.bits)
         self.recent = RecentStates(words)
         self._count = ctypes.c_int64(0)
-        self._addresses = [array.ctypes.data for array in (self.states, self.parents, self.steps)]
+        self._addresses = list(addresses(self.states, self.parents, self.steps))
         self._table_address = self.table.ctypes.data
 
     @property
@@ -164,28 +157,27 @@ class VisitedSet:
         """Insert the successors at kept[first..last-1] of a batch. Raises Full, as `add` does."""
         merge = as_machine_code(hash_table.merge)
         states, parents, steps = self._addresses
-        done = first
-        while done < last:
+        while first < last:
             # The memory of the table is not available for states.
             left = (self.memory - self.table.nbytes) // self.bytes_of_state
             room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
             store = self._table_address, self.bits, states, self.words, ctypes.addressof(self._count)
-            done = merge(*store, parents, steps, self.steps.itemsize, *batch.at, done, last, room)
-            if done < last:
+            first = merge(*store, parents, steps, self.steps.itemsize, *batch.at, first, last, room)
+            if first < last:
                 self._grow()
 
     def _grow(self) -> None:
         used = self.count * self.bytes_of_state
-        more = 2 if self.bits <= 30 and 4 * self.table.nbytes <= self.memory // SPARE else 1
+        added = 2 if self.bits <= 30 and 4 * self.table.nbytes <= self.memory // SPARE else 1
         # Both tables exist while entries are moved.
-        needed = used + (1 + (1 << more)) * self.table.nbytes
+        needed = used + (1 + (1 << added)) * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full
-        table = empty_table(self.bits + more)
+        table = empty_table(self.bits + added)
         address = table.ctypes.data
-        as_machine_code(hash_table.move)(self._table_address, len(self.table), address, self.bits + more)
+        as_machine_code(hash_table.move)(self._table_address, len(self.table), address, self.bits + added)
         self.table, self._table_address = table, address
-        self.bits += more
+        self.bits += added
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The index of each of these concatenated states; -1 for a state that is not in the set."""
@@ -196,6 +188,11 @@ class VisitedSet:
         locate = as_machine_code(hash_table.locate)
         locate(*store, states.ctypes.data, len(places), *addresses(hashes, places))
         return places
+
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The numbers of the states of the only shard, in order."""
+        assert shard == 0
+        return np.arange(self.count)
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
         """The packed words of each of these states."""
@@ -212,10 +209,10 @@ class VisitedSet:
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """For each step, how many of the states from index `first` on it discovered."""
-        found = np.zeros(steps, np.int64)
+        counts = np.zeros(steps, np.int64)
         for low in range(first, self.count, PART):
-            found += np.bincount(self.steps[low : min(low + PART, self.count)], minlength=steps)
-        return found
+            counts += np.bincount(self.steps[low : min(low + PART, self.count)], minlength=steps)
+        return counts
 
     def path(self, index: int) -> tuple[int, list[int]]:
         """The path to a state: the index of its initial state, and the numbers of its steps."""

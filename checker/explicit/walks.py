@@ -1,10 +1,8 @@
 """The inner loops over a stored graph: strongly connected components, and breadth-first searches.
 
-In:  addresses of arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a
-     target and a step. Offsets have 64 bits, nodes and steps 32.
-Out: what each function writes into the arrays.
-
-These are functions of machine code (checker/compile/machine_code.py), written as what builds them.
+These are functions of machine code (checker/compile/machine_code.py), written as what builds them. They get addresses
+of arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a target and a
+step. Offsets have 64 bits, nodes and steps 32.
 """
 
 from __future__ import annotations
@@ -97,23 +95,23 @@ def collect(
     steps: Halves,
     component: Halves,
     met: Words,
-    given: Words,
+    met_by_step: Words,
     words: Value,
     total: Words,
 ) -> None:
-    """Add to `total` what each component meets: in its states (`met`), and with the steps within it (`given`).
+    """Add to `total` what each component meets: in its states (`met`), and with the steps within it (`met_by_step`).
 
-    Every row has `words` words: `met` a row for each node, `given` for each step, `total` for each component. Looks at
-    the nodes first..last-1; those of component 0 count nowhere.
+    There are rows of `words` words: of `met` for each node, of `met_by_step` for each step, of `total` for each
+    component. Looks at the nodes first..last-1; those of component 0 count nowhere.
     """
-    found = code.variable()
+    total_met = code.variable()
     with code.loop(first, last) as node:
         own = component[node]
         with code.when(own != 0), code.loop(0, words) as word:
-            found.set(total[own * words + word] | met[node * words + word])
+            total_met.set(total[own * words + word] | met[node * words + word])
             with code.loop(offsets[node], offsets[node + 1]) as at, code.when(component[targets[at]] == own):
-                found |= given[steps[at] * words + word]
-            total[own * words + word] = found
+                total_met |= met_by_step[steps[at] * words + word]
+            total[own * words + word] = total_met
     code.return_(last)
 
 
@@ -159,7 +157,7 @@ def shortest(
     nodes: Halves,
     places: Halves,
     met: Halves,
-    given: Halves,
+    met_by_step: Halves,
     masks: Value,
     queue: Halves,
     edges: Words,
@@ -169,9 +167,9 @@ def shortest(
     not 0: a breadth-first search of pairs (place, mask of what is met), as numbers place * masks + mask.
 
     `begin` is the pair with which the walk begins. The component has the `nodes` at the places 1, 2, ...; `places` has
-    the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `given` for each
-    step, both of 32 bits; there are `masks` masks, and the last one is that of all requirements. Each visited pair,
-    except the first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
+    the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `met_by_step` for
+    each step, both of 32 bits; there are `masks` masks, the last for all requirements. Each visited pair, except the
+    first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
     the pair before. Returns the last pair; 0 if there is no such walk.
     """
     queue[0] = begin
@@ -183,7 +181,7 @@ def shortest(
         with code.loop(offsets[node], offsets[node + 1]) as at:
             to = places[targets[at]]
             with code.when(to != 0):
-                mask = here % masks | given[steps[at]] | met[to]
+                mask = here % masks | met_by_step[steps[at]] | met[to]
                 there = to * masks + mask
                 with code.when(code.every(there != begin, lambda: edges[there] == 0)):
                     edges[there] = at + 1

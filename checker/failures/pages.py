@@ -29,27 +29,29 @@ def begin(folder: Path) -> None:
     pages.begin(folder, "with --page DIR")
 
 
-def write(folder: Path, found: Sequence[Searched]) -> None:
+def write(folder: Path, failures: Sequence[Searched]) -> None:
     """Write all pages. Raises UsageError."""
-    write_all(folder, alone({**{f"{one.failure.name}.html": _page(one) for one in found}, INDEX: _index(found)}))
+    write_all(
+        folder,
+        alone({**{f"{searched.failure.name}.html": _page(searched) for searched in failures}, INDEX: _index(failures)}),
+    )
 
 
-def _page(one: Searched) -> Page:
-    told = [] if one.failure.history is None else [history_of(one)]
-    return page_of(one.failure, one.trace, told, list(_ends(one)), INDEX)
+def _page(searched: Searched) -> Page:
+    history = [] if searched.failure.history is None else [history_of(searched)]
+    return page_of(searched.failure, searched.trace, history, list(_ends(searched)), INDEX)
 
 
-def page_of(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str], index: str) -> Page:
+def page_of(failure: Failure, trace: Trace | None, history: Sequence[str], ends: Sequence[str], index: str) -> Page:
     """Return the page of a failure with the trace of its shortest history, if it has one.
 
-    `told` describes the history in words, `ends` says what ends the failure; `index` is the address of a page that
-    links here.
+    `history` is its text, `ends` says what ends the failure; `index` is the address of a page that links here.
     """
-    about = list(_about(failure, trace, told, ends))
+    about = list(_about(failure, trace, history, ends))
     return text_page(failure.title, about) if trace is None else page(trace, about, index)
 
 
-def _about(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str]) -> Iterator[Content]:
+def _about(failure: Failure, trace: Trace | None, history: Sequence[str], ends: Sequence[str]) -> Iterator[Content]:
     known_as = "".join(f", {name}" for name in failure.known_as)
     yield element("h2", f"{failure.number}: {failure.title}")
     yield element("p", f"Releases: {failure.releases}{known_as}.")
@@ -58,7 +60,7 @@ def _about(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Seq
         yield element("p", f"Not searched: {failure.why_not}")
     else:
         needs = "" if trace is None else f" It needs: {events(rarity(trace))}."
-        yield element("p", f"Shortest history: {', '.join(told)}.{needs}")
+        yield element("p", f"Shortest history: {', '.join(history)}.{needs}")
     if ends:
         yield element("h2", "What ends it")
         yield element("ul", *(element("li", text) for text in ends))
@@ -66,21 +68,21 @@ def _about(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Seq
     yield element("p", failure.advice)
 
 
-def _ends(one: Searched) -> Iterator[str]:
-    for ended in one.ended:
+def _ends(searched: Searched) -> Iterator[str]:
+    for ended in searched.ended:
         says = "still fails" if ended.fails else outcome(ended)
         yield f"{ended.change.what} ({ended.change.change}): {says}"
 
 
-def _index(found: Sequence[Searched]) -> Page:
+def _index(failures: Sequence[Searched]) -> Page:
     about = "Each failure is searched with its mistake, and with each change that ends it, within the same bounds."
-    return index_of(TITLE, [element("p", about)], [_entry(one) for one in found])
+    return index_of(TITLE, [element("p", about)], [_entry(searched) for searched in failures])
 
 
-def _entry(one: Searched) -> Entry:
-    failure: Failure = one.failure
-    told = [] if one.trace is None else [headline(one.trace)]
-    needs = "" if one.happens is None else f"needs {events(one.happens)}"
-    facts = (*told, f"releases: {failure.releases}", history_of(one), needs)
-    verdict = "" if one.trace is None else one.trace.verdict or ""
+def _entry(searched: Searched) -> Entry:
+    failure: Failure = searched.failure
+    headlines = [] if searched.trace is None else [headline(searched.trace)]
+    needs = "" if searched.happens is None else f"needs {events(searched.happens)}"
+    facts = (*headlines, f"releases: {failure.releases}", history_of(searched), needs)
+    verdict = "" if searched.trace is None else searched.trace.verdict or ""
     return Entry(failure.title, f"{failure.name}.html", verdict, failure.number, facts)

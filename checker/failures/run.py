@@ -34,18 +34,18 @@ FailureComparison = Comparison[Failure, Searched]
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the chosen failures. Raises UsageError for an unknown one, or if a page cannot be written."""
-    folder, asked = options.own["page"], chosen(options)
+    folder, wanted = options.own["page"], chosen(options)
     if folder is not None:
         pages.begin(folder)
     progress, writers = ProgressLine("failures"), list[TraceWriter]()
 
     def search_one(failure: Failure) -> Searched:
-        if len(asked) > 1 and failure.history is not None:
-            progress.announce(f"{failure.number} {failure.name}, {asked.index(failure) + 1} of {len(asked)}")
+        if len(wanted) > 1 and failure.history is not None:
+            progress.announce(f"{failure.number} {failure.name}, {wanted.index(failure) + 1} of {len(wanted)}")
         writers.append(TraceWriter(options.output.folder))
         return search(failure, session, options.limits, writers[-1])
 
-    comparison = search_rows(asked, search_one)
+    comparison = search_rows(wanted, search_one)
     if folder is not None:
         pages.write(folder, [searched for _, searched in comparison.answers])
     return CommandResult(
@@ -87,31 +87,35 @@ def chosen(options: Options) -> list[Failure]:
 
 def text(comparison: FailureComparison, *, is_detailed: bool) -> str:
     """Return the text of all failures that were searched."""
-    found = [searched for _, searched in comparison.answers]
-    lines = [line for one in found for line in detail(one)] if is_detailed else overview(found)
-    different = [f"{one.failure.number} {one.failure.name}: {what}" for one in found for what in one.differs]
+    failures = [searched for _, searched in comparison.answers]
+    lines = [line for searched in failures for line in detail(searched)] if is_detailed else overview(failures)
+    different = [
+        f"{searched.failure.number} {searched.failure.name}: {what}"
+        for searched in failures
+        for what in searched.differs
+    ]
     return "\n".join([*lines, *different, "", closing(comparison)])
 
 
-def overview(found: Sequence[Searched]) -> list[str]:
+def overview(failures: Sequence[Searched]) -> list[str]:
     """Return a line for each failure."""
     rows = [["", "failure", "releases", "shortest history", "gone with"]]
     rows += [
         [
-            one.failure.number,
-            one.failure.name,
-            one.failure.releases,
-            history_of(one),
-            ", ".join(counted(count, kind) for kind, count in _ends(one).items()) or "-",
+            searched.failure.number,
+            searched.failure.name,
+            searched.failure.releases,
+            history_of(searched),
+            ", ".join(counted(count, kind) for kind, count in _ends(searched).items()) or "-",
         ]
-        for one in found
+        for searched in failures
     ]
     return table(rows)
 
 
-def detail(one: Searched) -> Iterator[str]:
+def detail(searched: Searched) -> Iterator[str]:
     """Yield all lines about one failure."""
-    failure = one.failure
+    failure = searched.failure
     yield f"{failure.number}  {failure.title}"
     yield f"      {failure.name}" + "".join(f", {name}" for name in failure.known_as)
     yield f"      releases: {failure.releases}"
@@ -121,14 +125,14 @@ def detail(one: Searched) -> Iterator[str]:
     if failure.history is None:
         yield from _paragraph(f"Not searched: {failure.why_not}")
     else:
-        yield f"  shortest history: {history_of(one)}"
-        if one.happens is not None:
-            yield f"  needs: {events(one.happens)}"
-        if one.run is not None:
-            yield f"  {one.run.command}"
-            for path in one.run.traces.values():
-                yield f"  {one.run.show(path)}"
-        for ended in one.ended:
+        yield f"  shortest history: {history_of(searched)}"
+        if searched.happens is not None:
+            yield f"  needs: {events(searched.happens)}"
+        if searched.run is not None:
+            yield f"  {searched.run.command}"
+            for path in searched.run.traces.values():
+                yield f"  {searched.run.show(path)}"
+        for ended in searched.ended:
             says = "still fails" if ended.fails else "gone"
             yield f"  {says} with the {ended.change.kind.value}: {ended.change.what}"
             yield f"      {ended.change.change}: {outcome(ended)}"
@@ -139,12 +143,12 @@ def detail(one: Searched) -> Iterator[str]:
 
 def closing(comparison: FailureComparison) -> str:
     """Return the last line."""
-    found, code, missing = [one for _, one in comparison.answers], comparison.code(), len(comparison.unanswered)
-    searched = [one for one in found if one.failure.history is not None]
-    changes = sum(len(one.ended) for one in searched)
+    expressed = [searched for _, searched in comparison.answers if searched.failure.history is not None]
+    code, missing = comparison.code(), len(comparison.unanswered)
+    changes = sum(len(searched.ended) for searched in expressed)
     counts = (
-        f"{counted(len(searched), 'failure')} searched with {counted(changes, 'change')} that end them,"
-        f" {len(found) - len(searched)} not expressed"
+        f"{counted(len(expressed), 'failure')} searched with {counted(changes, 'change')} that end them,"
+        f" {len(comparison.answers) - len(expressed)} not expressed"
     )
     if code == SAFE:
         return f"as recorded: {counts}"
@@ -162,18 +166,22 @@ def as_object(comparison: FailureComparison) -> dict[str, Any]:
     }
 
 
-def _object(one: Searched) -> dict[str, Any]:
-    failure, history = one.failure, one.failure.history
-    told: dict[str, Any] = {name: getattr(failure, name) for name in TOLD}
+def _object(searched: Searched) -> dict[str, Any]:
+    failure, history = searched.failure, searched.failure.history
+    content: dict[str, Any] = {name: getattr(failure, name) for name in TOLD}
     search = None
-    if history is not None and one.run is not None:
+    if history is not None and searched.run is not None:
         search = {
             "property": history.property_name,
-            "verdict": Word.UNDECIDED.value if one.is_undecided else one.trace.verdict if one.trace else None,
-            "depth": one.trace.length if one.trace else None,
-            "needs": dict(one.happens or {}),
-            "command": one.run.command,
-            "traces": [str(path) for path in one.run.traces.values()],
+            "verdict": Word.UNDECIDED.value
+            if searched.is_undecided
+            else searched.trace.verdict
+            if searched.trace
+            else None,
+            "depth": searched.trace.length if searched.trace else None,
+            "needs": dict(searched.happens or {}),
+            "command": searched.run.command,
+            "traces": [str(path) for path in searched.run.traces.values()],
             "changes": [
                 {
                     "kind": ended.change.kind.value,
@@ -184,14 +192,14 @@ def _object(one: Searched) -> dict[str, Any]:
                     "exhausted": ended.run.explored.exhausted,
                     "command": ended.run.command,
                 }
-                for ended in one.ended
+                for ended in searched.ended
             ],
         }
-    return told | {"differs": one.differs, "search": search}
+    return content | {"differs": searched.differs, "search": search}
 
 
-def _ends(one: Searched) -> Counter[str]:
-    return Counter(ended.change.kind.value for ended in one.ended if not ended.fails)
+def _ends(searched: Searched) -> Counter[str]:
+    return Counter(ended.change.kind.value for ended in searched.ended if not ended.fails)
 
 
 def _paragraph(text: str) -> list[str]:

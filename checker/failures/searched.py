@@ -137,13 +137,13 @@ def _run(
 # ------------------------------------------------------------------------------------------------------------- in words
 
 
-def history_of(one: Searched) -> str:
+def history_of(searched: Searched) -> str:
     """Return the verdict on the failure's property."""
-    if one.failure.history is None:
+    if searched.failure.history is None:
         return "not expressed"
-    if one.verdict is None or one.trace is None:
-        return Word.UNDECIDED.value if one.is_undecided else "not found"
-    return f"{one.failure.history.property_name} {one.trace.verdict} at step {one.trace.length}"
+    if searched.verdict is None or searched.trace is None:
+        return Word.UNDECIDED.value if searched.is_undecided else "not found"
+    return f"{searched.failure.history.property_name} {searched.trace.verdict} at step {searched.trace.length}"
 
 
 def outcome(ended: Ended) -> str:

@@ -21,7 +21,7 @@ from isrcheck.checker.results.run import CommandResult, Run, never_fired, range_
 from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, width_of_output, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code
 from isrcheck.checker.running.proofs import Proving
-from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.session import AskedReduction, SearchSession, reduction_for
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.commands.settings import instance_of
 from isrcheck.models.language.declarations import INDUCTIVE
@@ -135,27 +135,16 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
 
 def _reduction(options: Options) -> AskedReduction:
     """Whether and how the search makes its states fewer. Raises UsageError."""
-    if options.search.symmetry:
-        for option, is_given, why in (
-            ("--no-reduction", options.search.no_reduction, "which switches it off"),
-            ("--continue", options.search.count_all, "which counts every violating state"),
-            ("--prove", options.search.prove, "which compares lemmas with every state"),
-            ("--tables", options.output.tables is not None, "which lists counts of all states"),
-            ("--engine z3", options.search.engine == "z3", "which visits no states"),
-        ):
-            if is_given:
-                raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")
-    if options.search.no_reduction:
-        return AskedReduction.switched_off()
-    if options.search.engine == "z3":
-        return EVERY_STATE
-    needs = {
-        "--continue counts every violating state": options.search.count_all,
-        "--prove compares lemmas with every state": options.search.prove,
-        "--tables lists counts of all states": options.output.tables is not None,
-    }
-    whole = next((why for why, is_given in needs.items() if is_given), "")
-    return AskedReduction.by_default(symmetry=options.search.symmetry, whole=whole)
+    search = options.search
+    needs = (
+        ("--no-reduction", search.no_reduction, "switches it off"),
+        ("--continue", search.count_all, "counts every violating state"),
+        ("--prove", search.prove, "compares lemmas with every state"),
+        ("--tables", options.output.tables is not None, "lists counts of all states"),
+        ("--engine z3", search.engine == "z3", "visits no states"),
+    )
+    visits_states, is_off = search.engine != "z3", search.no_reduction
+    return reduction_for(needs, "--symmetry", is_symmetric=search.symmetry, is_off=is_off, visits_states=visits_states)
 
 
 # ----------------------------------------------------------------------------------------------------------- the screen
@@ -181,11 +170,11 @@ def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Return rows of a name and a text, the text wrapped in a column of its own if it has room there."""
     column = max((len(name) for name, _ in rows), default=0) + 2
     indent = column if column <= width // 2 else 4
-    found = []
+    lines = []
     for name, text in rows:
         first = f"{name:<{column}}" if indent == column else f"{name}  "
-        found += wrapped(text, width, first, " " * indent) if text else [name]
-    return found
+        lines += wrapped(text, width, first, " " * indent) if text else [name]
+    return lines
 
 
 def _checked(run: Run, width: int) -> list[str]:
@@ -209,14 +198,14 @@ def _size(run: Run) -> str:
         return f"every depth to {exploration.judged} by Z3, {seconds}" if exploration.judged >= 0 else seconds
     if not exploration.has_begun:
         return f"nothing was searched, {seconds}"
-    what = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
+    size = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
     if exploration.reduction and not exploration.reduction.startswith("no symmetry"):
-        what += ", some of which stand for others"
+        size += ", some of which stand for others"
     if not run.counts_once:
-        what += ", counted once for each part that found them"
+        size += ", counted once for each part that found them"
     if exploration.outside:
-        what += f", {counted(exploration.outside, 'step')} to states outside the constraint"
-    return f"{what}, {seconds}"
+        size += f", {counted(exploration.outside, 'step')} to states outside the constraint"
+    return f"{size}, {seconds}"
 
 
 def _judged(run: Run, width: int) -> list[str]:
@@ -258,10 +247,10 @@ def history_lines(trace: Trace, look: Look) -> list[str]:
     """Return the history of a failure."""
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
-    what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
+    sentences = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
     if trace.verdict == PERMITTED and (reasons := permitting(trace)):
-        what.append(f"permitted: {' and '.join(reasons)}")
-    top = [line for one in what for line in wrapped_words(one, width=look.width)]
+        sentences.append(f"permitted: {' and '.join(reasons)}")
+    top = [line for sentence in sentences for line in wrapped_words(sentence, width=look.width)]
     return [*top, *step_table(trace, look), *_signs(trace, look.width), *legend(trace, look)]
 
 
@@ -298,13 +287,13 @@ def _histories(run: Run, shown: str | None) -> list[Command]:
     """The traces, that of the shown history first."""
     first = [name for name in run.traces if name == shown]
     others = [name for name in run.traces if name != shown]
-    found = [(run.show(run.traces[name]), "explains this history") for name in first]
-    found += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
-    if len(found) <= MOST_SHOWN:
-        return found
+    commands = [(run.show(run.traces[name]), "explains this history") for name in first]
+    commands += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
+    if len(commands) <= MOST_SHOWN:
+        return commands
     folder = next(iter(run.traces.values())).parent
     command = ["trace", "list", *([] if folder == DEFAULT else [str(folder)])]
-    return [found[0], (shlex.join(command), f"lists this and {counted(len(found) - 1, 'more trace')}")]
+    return [commands[0], (shlex.join(command), f"lists this and {counted(len(commands) - 1, 'more trace')}")]
 
 
 def _decided(run: Run, words: Sequence[str]) -> list[Command]:

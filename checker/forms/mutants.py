@@ -25,7 +25,7 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
-from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.exploration import Exploration, Findings, Progress, StepPath
 from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.results.run import CommandResult, Run, as_object, search_summary, verdict_line
@@ -61,11 +61,11 @@ class Failure:
     word: Word
     path: StepPath
 
-    def is_worse_than(self, known: Failure | None) -> bool:
+    def is_worse_than(self, other: Failure | None) -> bool:
         """Whether this failure is graver than the known one, or as grave but after fewer steps."""
-        if known is None or self.word is not known.word:
-            return known is None or self.word is Word.VIOLATED
-        return self.path.depth < known.path.depth
+        if other is None or self.word is not other.word:
+            return other is None or self.word is Word.VIOLATED
+        return self.path.depth < other.path.depth
 
 
 @dataclass(frozen=True)
@@ -140,16 +140,16 @@ def search_original(
         raise KeyboardInterrupt
     failures = {one.name: one for one in reversed(list(hunt.failures()))}
     exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
-    found, cut = list[Judgement](), ""
+    judgements, cut = list[Judgement](), ""
     try:
         with budget.kept(), compiling_within(budget.left):
             for candidate in candidates(instance, kernel_of):
-                found.append(_without_search(candidate, hunt))
+                judgements.append(_without_search(candidate, hunt))
     except OutOfTimeError:
         cut = "seconds"
     except Spent as spent:
         cut = spent.why
-    return Original(exploration, failures, found, cut)
+    return Original(exploration, failures, judgements, cut)
 
 
 def _without_search(candidate: Candidate, searched: Search) -> Judgement:
@@ -190,37 +190,37 @@ def judgements(
     Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
     failure that killed a mutant.
     """
-    for one in original.mutants:
-        is_settled = one.fate is not Fate.UNDECIDED
-        yield one if is_settled else judge(original, one.candidate, command, report(one.candidate), budget)
+    for judgement in original.mutants:
+        candidate, is_settled = judgement.candidate, judgement.fate is not Fate.UNDECIDED
+        yield judgement if is_settled else judge(original, candidate, command, report(candidate), budget)
 
 
 def judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
     """Search a mutant until it is killed, and judge it. Raises what `judgements` raises."""
     hunt = _Hunt(candidate.instance, budget.limits(original.limits), candidate.kernel, report, original.failures)
-    found = hunt.run()
-    if found.stopped == "interrupt":
+    exploration = hunt.run()
+    if exploration.stopped == "interrupt":
         raise KeyboardInterrupt
     failure = hunt.worse_failure()
     if failure is not None:
         path, word = failure.path, failure.word.value
         trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, word, path.loop)
         message = "" if trace.error is None else trace.error.message
-        return Judgement(candidate, Fate.KILLED, found, failure, message)
-    if not (found.is_complete and original.exploration.is_complete):
-        return Judgement(candidate, Fate.UNDECIDED, found)
-    states, steps = more_than(original, found)
+        return Judgement(candidate, Fate.KILLED, exploration, failure, message)
+    if not (exploration.is_complete and original.exploration.is_complete):
+        return Judgement(candidate, Fate.UNDECIDED, exploration)
+    states, steps = more_than(original, exploration)
     erring = _erring(original.exploration)
-    takes_more = bool(steps or _erring(found) > erring)
+    takes_more = bool(steps or _erring(exploration) > erring)
     assert states >= 0 and steps >= 0 and (takes_more or erring), (
         f"the search of a mutant misses steps of the model (reproduce: {command})"
     )
-    return Judgement(candidate, Fate.SURVIVES if takes_more else Fate.NO_DIFFERENCE, found)
+    return Judgement(candidate, Fate.SURVIVES if takes_more else Fate.NO_DIFFERENCE, exploration)
 
 
-def more_than(original: Original, found: Exploration) -> tuple[int, int]:
+def more_than(original: Original, exploration: Exploration) -> tuple[int, int]:
     """Return how many more states and transitions a mutant has than the unmutated model."""
-    return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
+    return exploration.distinct - original.exploration.distinct, exploration.generated - original.exploration.generated
 
 
 def _erring(exploration: Exploration) -> int:
@@ -253,18 +253,17 @@ class _Hunt(Search):
 
         A value outside its declared range comes first, because it explains more than other failures.
         """
-        found = [(IN_RANGE, Findings(self.found_errors() or Finding()))]
-        found += [
-            (prop, self.found(number, prop)) for number, prop in self.context.properties if prop in self.context.watched
-        ]
-        found.append((DEADLOCK, Findings(self.counted(len(self.context.properties), EntryKind.FOUND))))
-        for prop, findings in found:
+        context = self.context
+        of_properties = [(IN_RANGE, Findings(self.total(context.results.errors)))]
+        of_properties += [(prop, self.findings(at, prop)) for at, prop in context.properties if prop in context.watched]
+        of_properties.append((DEADLOCK, Findings(self.counted(len(context.properties), EntryKind.FOUND))))
+        for prop, findings in of_properties:
             for word, finding in ((Word.VIOLATED, findings.found), (Word.PERMITTED, findings.permitted)):
                 if finding.path is not None and prop.kind is not Kind.SOMETIMES:
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""
+        """Return, of the failures graver than `known`, the first with the shortest path, if any is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
@@ -290,7 +289,7 @@ def _takes_more(candidate: Candidate, searched: Search) -> bool:
 # ------------------------------------------------------------------------------------------------------------- report
 
 
-def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
+def text(original: Run, unmutated: Original, judgements: Sequence[Judgement]) -> str:
     """Return the report: the unmutated model, a line for each mutant, grouped by action, and the score."""
     exploration = original.explored
     configuration, faults, _ = search_summary(original)
@@ -305,18 +304,18 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
         f"unmutated      {verdict_line(original)}",
         f"               {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated",
     ]
-    if known.failures:
+    if unmutated.failures:
         lines.append("               a property that fails here kills a mutant only by a graver or an earlier failure")
     rows: list[list[str]] = []
-    for action, group in groupby(found, key=lambda one: one.candidate.action):
+    for action, group in groupby(judgements, key=lambda one: one.candidate.action):
         of_action = list(group)
         asked_for = [one for one in of_action if one.fate is not Fate.NOT_ASKED]
         rows += [["", "", ""], [action, "", ""]]
-        rows += [[f"  {one.candidate.place}", outcome(known, one), _dropped(one)] for one in asked_for]
+        rows += [[f"  {one.candidate.place}", outcome(unmutated, one), _dropped(one)] for one in asked_for]
         if len(asked_for) < len(of_action):
             others = counted(len(of_action) - len(asked_for), "mutant")
             rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
-    return "\n".join([*lines, *table(rows), "", score_line(known, found)])
+    return "\n".join([*lines, *table(rows), "", score_line(unmutated, judgements)])
 
 
 def _dropped(judgement: Judgement) -> str:
@@ -330,24 +329,24 @@ def _dropped(judgement: Judgement) -> str:
 
 def outcome(original: Original, judgement: Judgement) -> str:
     """Return the fate of a searched mutant in a few words."""
-    found, failure = judgement.exploration, judgement.failure
+    exploration, failure = judgement.exploration, judgement.failure
     if failure is not None:
         notes = ["permitted"] if failure.word is Word.PERMITTED else []
-        known = original.failures.get(failure.name)
-        if known is not None:
-            word = f"{known.word.value} " if known.word is not failure.word else ""
-            notes.append(f"unmutated {word}at step {known.path.depth}")
+        unmutated = original.failures.get(failure.name)
+        if unmutated is not None:
+            word = f"{unmutated.word.value} " if unmutated.word is not failure.word else ""
+            notes.append(f"unmutated {word}at step {unmutated.path.depth}")
         note = f" ({', '.join(notes)})" if notes else ""
         return f"killed by {failure.name} at step {failure.path.depth}{note}"
-    assert found is not None
+    assert exploration is not None
     if judgement.fate is Fate.UNDECIDED:
-        why = WHY_STOPPED[found.stopped or original.exploration.stopped or ""]
-        return f"undecided: survives to depth {found.judged}; {why}"
+        why = WHY_STOPPED[exploration.stopped or original.exploration.stopped or ""]
+        return f"undecided: survives to depth {exploration.judged}; {why}"
     if judgement.fate is Fate.NO_DIFFERENCE:
         return f"makes no difference {_within(original)}"
-    states, steps = more_than(original, found)
-    more = f"{counted(states, 'more state')}" if states else f"the same states, {counted(steps, 'more transition')}"
-    return f"survives{'' if found.exhausted else f' to depth {found.judged}'}: {more}"
+    states, steps = more_than(original, exploration)
+    further = f"{counted(states, 'more state')}" if states else f"the same states, {counted(steps, 'more transition')}"
+    return f"survives{'' if exploration.exhausted else f' to depth {exploration.judged}'}: {further}"
 
 
 def _short(message: str) -> str:
@@ -360,14 +359,14 @@ def _within(original: Original) -> str:
     return "within these bounds" if exploration.exhausted else f"to depth {exploration.judged}"
 
 
-def score_line(original: Original, found: Sequence[Judgement]) -> str:
+def score_line(original: Original, judgements: Sequence[Judgement]) -> str:
     """Return the number of mutants of each fate, as one line."""
     cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
     if not original.mutants:
         return cut or "the model has no guard to drop"
-    count = Counter(judgement.fate for judgement in found)
-    asked = len(found) - count[Fate.NOT_ASKED]
-    words = [f"{count[Fate.KILLED]} of {counted(asked, 'mutant')} killed"]
+    count = Counter(judgement.fate for judgement in judgements)
+    searched = len(judgements) - count[Fate.NOT_ASKED]
+    words = [f"{count[Fate.KILLED]} of {counted(searched, 'mutant')} killed"]
     if count[Fate.NO_DIFFERENCE]:
         verb = "makes" if count[Fate.NO_DIFFERENCE] == 1 else "make"
         words.append(f"{count[Fate.NO_DIFFERENCE]} {verb} no difference {_within(original)}")
@@ -376,26 +375,26 @@ def score_line(original: Original, found: Sequence[Judgement]) -> str:
         words.append(f"{count[Fate.UNDECIDED]} undecided")
     if count[Fate.NOT_ASKED]:
         words.append(f"{count[Fate.NOT_ASKED]} not asked")
-    if len(found) < len(original.mutants):
-        words.append(f"{len(original.mutants) - len(found)} not reached")
+    if len(judgements) < len(original.mutants):
+        words.append(f"{len(original.mutants) - len(judgements)} not reached")
     return ", ".join(words) + (f"; {cut}" if cut else "")
 
 
-def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:
+def objects(original: Run, unmutated: Original, judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Return the object for `--json`: the run of the unmutated model, the mutants, and the score."""
-    count = Counter(judgement.fate for judgement in found)
+    count = Counter(judgement.fate for judgement in judgements)
     return {
         "runs": [as_object(original)],
-        "mutants": [_object(known, judgement) for judgement in found],
-        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(known.mutants) - len(found)},
+        "mutants": [_object(unmutated, judgement) for judgement in judgements],
+        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(unmutated.mutants) - len(judgements)},
     }
 
 
 def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
     mutant, instance = judgement.candidate.mutant, judgement.candidate.instance
-    found, failure = judgement.exploration, judgement.failure
+    exploration, failure = judgement.exploration, judgement.failure
     path = None if failure is None else failure.path
-    known = None if failure is None else original.failures.get(failure.name)
+    unmutated = None if failure is None else original.failures.get(failure.name)
     steps = None if path is None else [instance.spell_step(instance.step(number)) for number in path.steps]
     return {
         "action": judgement.candidate.action,
@@ -407,12 +406,12 @@ def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
         "property": None if failure is None else failure.name,
         "verdict": None if failure is None else failure.word.value,
         "depth": None if path is None else path.depth,
-        "unmutated": None if known is None else {"verdict": known.word.value, "depth": known.path.depth},
+        "unmutated": None if unmutated is None else {"verdict": unmutated.word.value, "depth": unmutated.path.depth},
         "message": judgement.message or None,
         "initial": None if path is None else path.initial,
         "steps": steps,
-        **{name: getattr(found, name, None) for name in ("distinct", "generated", "exhausted", "stopped")},
-        "judged_to_depth": getattr(found, "judged", None),
+        **{name: getattr(exploration, name, None) for name in ("distinct", "generated", "exhausted", "stopped")},
+        "judged_to_depth": getattr(exploration, "judged", None),
     }
 
 
@@ -439,16 +438,16 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         cut = Exploration.without_beginning(instance, limits, spent.why)
         original = Original(cut, {}, [], spent.why)
     searched = Run(original.exploration, verdicts(original.exploration), command)
-    found: list[Judgement] = []
+    judged: list[Judgement] = []
     stopped = False
     try:
         for judgement in judgements(original, command.replace(" ", " mutate ", 1), progress_of, session.budget):
-            found.append(judgement)  # noqa: PERF402 - what was found before an interruption counts
+            judged.append(judgement)  # noqa: PERF402 - what was found before an interruption counts
     except KeyboardInterrupt:
         stopped = True
     progress.clear()
     is_cut = (
-        bool(original.cut) or not original.exploration.is_complete or any(one.fate is Fate.UNDECIDED for one in found)
+        bool(original.cut) or not original.exploration.is_complete or any(one.fate is Fate.UNDECIDED for one in judged)
     )
-    answer = text(searched, original, found), objects(searched, original, found)
+    answer = text(searched, original, judged), objects(searched, original, judged)
     return CommandResult(*answer, UNDECIDED if is_cut else SAFE, is_interrupted=stopped)

@@ -294,15 +294,15 @@ class _GraphBuilder:
         """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
         from there leaves a declared range."""
         number = len(self.instance.model.properties)
-        runner, results = KernelRunner(self.kernel), KernelResults(number)
+        runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
         active[number] = 1
-        buffers, fired = self.kernel.layout.buffers(self.instance), np.zeros(len(self.instance.model.actions), np.int64)
+        fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
         batch = Batch.of(2 * self.instance.first_steps[-1] + 1, self.visited.words)
         for state in map(int, ends):
             results.clear()
             states = self.visited.states.ctypes.data
-            runner.expand(states, state, state + 1, buffers, batch, fired, active, results)
+            runner.expand(states, state, state + 1, batch, fired, active, results)
             if results.count(number):
                 self.nodes[self.node_of[state]].failing[DEADLOCK.name, VIOLATED] += 1
         self.errs = self.errs or runner.careful is not None

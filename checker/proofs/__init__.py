@@ -2,5 +2,5 @@
 
 In:  an instance of a model, its properties and lemmas.
 Out: for each property a proof, or the counterexample to induction that prevents it.
-May import: explicit, symbolic, compile, outcome, resources.
+May import: symbolic, results, resources.
 """

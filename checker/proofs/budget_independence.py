@@ -33,16 +33,16 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     of_actions = list(routines(function.routine for function in actions if function is not None))
     of_claims = list(routines(claim.function.routine for claim in claims))
     settings = frozenset[str]().union(*map(_settings, (*of_actions, *of_claims)))
-    asked = frozenset(name for claim in claims for name in claim.function.reads)
-    names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
-    found = []
-    for name in names:
+    read = frozenset(name for claim in claims for name in claim.function.reads)
+
+    def is_independent(name: str) -> bool:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        if fields is None or name in settings or fields & asked:
-            continue
-        if all(_only_counts_down(routine, field) for routine in of_actions for field in fields):
-            found.append(name)
-    return found
+        if fields is None or name in settings or fields & read:
+            return False
+        return all(_only_counts_down(routine, field) for routine in of_actions for field in fields)
+
+    entries = instance.model.entries.items()
+    return [name for name, entry in entries if entry.is_budget and not entry.is_bound and is_independent(name)]
 
 
 @cache
@@ -68,8 +68,8 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
 def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     """The fields whose initial value or range depends on a budget; None if the budget changes anything else."""
     values = dict(instance.configuration.items())
-    sizes = {one: place.sizes for one, place in instance.layouts.items()}
-    found: set[str] = set()
+    sizes = {field: place.sizes for field, place in instance.layouts.items()}
+    dependent: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that is no bound has a greatest value"
     if len(instance.initial_states) > MOST_STARTS:
@@ -81,16 +81,15 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
             states = list(zip(instance.initial_states, other.initial_states, strict=True))
         except (UsageError, ValueError):
             return None
-        if sizes != {one: place.sizes for one, place in other.layouts.items()}:
-            return None
-        if (instance.first_steps, instance.sizes) != (other.first_steps, other.sizes):
+        other_sizes = {field: place.sizes for field, place in other.layouts.items()}
+        if (sizes, instance.first_steps, instance.sizes) != (other_sizes, other.first_steps, other.sizes):
             return None
         for place in instance.layouts.values():
             cells = slice(place.offset, place.offset + place.count)
             ends, other_ends = ((each.low, each.high) for each in (place, other.layouts[place.name]))
             if ends != other_ends or any(one[cells] != two[cells] for one, two in states):
-                found.add(place.name)
-    return frozenset(found)
+                dependent.add(place.name)
+    return frozenset(dependent)
 
 
 def _only_counts_down(routine: ir.Routine, field: str) -> bool:

@@ -76,13 +76,13 @@ class BoundedSystem:
         """The literal that a property or lemma holds before the step, and that its evaluation stays in range."""
         if claim in self.extra:
             return self.extra[claim]
-        asked = self.relation.properties[claim]
-        return self.circuit.both(asked.holds, -asked.error)
+        literals = self.relation.properties[claim]
+        return self.circuit.both(literals.holds, -literals.error)
 
     def after(self, literal: int) -> int:
         """The literal that says about the state after a step what `literal` says about the state before it."""
-        found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
-        return found[literal] if literal > 0 else -found[-literal]
+        literals = self.circuit.replaced(self.circuit.cone([literal]), self.images)
+        return literals[literal] if literal > 0 else -literals[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
         """The queries whose answers are all NO if every step preserves a property or lemma: one about all steps at
@@ -128,10 +128,10 @@ class BoundedSystem:
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
         """The counterexample to `in_range`: a state, and the step or property that leaves a declared range there."""
-        for one in self.relation.transitions:
-            if values.holds(one.error):
-                says = self.instance.spell_step(one.step)
-                return CounterexampleToInduction(IN_RANGE.name, before, one.step, says, before)
+        for transition in self.relation.transitions:
+            if values.holds(transition.error):
+                says = self.instance.spell_step(transition.step)
+                return CounterexampleToInduction(IN_RANGE.name, before, transition.step, says, before)
         prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
         return CounterexampleToInduction(IN_RANGE.name, before, None, f"evaluating {prop.name}", before)
 
@@ -151,9 +151,8 @@ class AbstractSystem:
     def hypothesis(self, claim: str) -> int:
         """The literal that a property or lemma holds before the step."""
         if claim not in self._hypotheses:
-            self._hypotheses[claim] = self.circuit.both(
-                *self.abstraction.ask(self.claims[claim], [self.abstraction.before])
-            )
+            literals = self.abstraction.ask(self.claims[claim], [self.abstraction.before])
+            self._hypotheses[claim] = self.circuit.both(*literals)
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
@@ -169,21 +168,14 @@ class AbstractSystem:
         return iter(self._questions[claim])
 
     def _asked(self, claim: Property) -> Iterator[InductionQuery]:
+        steps = self.abstraction.steps
         if claim is IN_RANGE:
-            yield from (
-                InductionQuery(claim.name, (), step.error, step)
-                for step in self.abstraction.steps
-                if step.error != FALSE
-            )
+            yield from (InductionQuery(claim.name, (), step.error, step) for step in steps if step.error != FALSE)
             return
-        places = [self.abstraction.layouts[name] for name in claim.function.reads]
-        cells = [
-            cell
-            for place in places
-            if OPEN not in place.sizes
-            for cell in range(place.offset, place.offset + place.count)
-        ]
-        for step in self.abstraction.steps:
+        read = [self.abstraction.layouts[name] for name in claim.function.reads]
+        places = [place for place in read if OPEN not in place.sizes]
+        cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
+        for step in steps:
             is_left = all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
             if is_left and not claim.of_steps and not self._writes_open(step, claim):
                 continue
@@ -215,25 +207,21 @@ class AbstractSystem:
         self._prefer_small(solver)
         values, model = solver.values(), solver.solver.model()
 
-        def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
-            found: dict[str, list[int]] = {}
-            for name in self.abstraction.kept:
-                place = self.abstraction.layouts[name]
-                found[name] = [
-                    int(values.holds(value.literal))
-                    if isinstance(value, Truth)
-                    else int(value)
-                    if isinstance(value, int)
-                    else self.abstraction.arithmetic.value(model, value)
-                    for value in state[place.offset : place.offset + place.count]
-                ]
-            return tuple(
-                cell
-                for name, place in self.instance.layouts.items()
-                for cell in (found[name] if name in found else [None] * place.count)
-            )
+        def number(value: Value) -> int:
+            if isinstance(value, Truth):
+                return int(values.holds(value.literal))
+            return self.abstraction.arithmetic.value(model, int(value) if isinstance(value, bool) else value)
 
-        arguments = " ".join("?" if one is None else str(one) for one in step.arguments)
+        def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
+            numbers: list[int | None] = []
+            for name, place in self.instance.layouts.items():
+                own = self.abstraction.layouts[name]
+                is_kept = OPEN not in own.sizes
+                kept = map(number, state[own.offset : own.offset + own.count] if is_kept else ())
+                numbers += kept if is_kept else [None] * place.count
+            return tuple(numbers)
+
+        arguments = " ".join("?" if argument is None else str(argument) for argument in step.arguments)
         says = f"{step.action} {arguments}".rstrip()
         chosen = {
             name: self.abstraction.arithmetic.value(model, value)
@@ -245,15 +233,13 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Look for an answer with numbers within the bounds; if there is none, restore the first answer."""
-        arithmetic = self.abstraction.arithmetic
+        """Look for an answer with numbers within the bounds; without one, restore the first answer."""
+        compare = self.abstraction.arithmetic.compare
+        places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [
-            arithmetic.compare("<=", cell, self.instance.layouts[name].high)
-            for name in self.abstraction.kept
-            for cell in self.abstraction.before[
-                self.abstraction.layouts[name].offset : self.abstraction.layouts[name].offset
-                + self.abstraction.layouts[name].count
-            ]
+            compare("<=", cell, self.instance.layouts[place.name].high)
+            for place in places
+            for cell in self.abstraction.before[place.offset : place.offset + place.count]
             if not isinstance(cell, bool | Truth)
         ]
         assumed = solver.assumed
@@ -300,16 +286,16 @@ def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate
         return []
     states = np.array(sample, np.int64)
     atoms = list(_atoms(system, states))
-    found = [*_constants(system, atoms)]
-    for one, other in itertools.permutations(atoms, 2):
-        over, others = one.place.field.over, other.place.field.over
-        if one.place is other.place or not (over == others or over == () or others == ()):
+    proposals = [*_constants(system, atoms)]
+    for first, second in itertools.permutations(atoms, 2):
+        over, others = first.place.field.over, second.place.field.over
+        if first.place is second.place or not (over == others or over == () or others == ()):
             continue
-        found += _implications(system.circuit, one, other)
-        if len(found) > MOST_CANDIDATES:
+        proposals += _implications(system.circuit, first, second)
+        if len(proposals) > MOST_CANDIDATES:
             return []
-    found += _orders(system, states)
-    return found if len(found) <= MOST_CANDIDATES else []
+    proposals += _orders(system, states)
+    return proposals if len(proposals) <= MOST_CANDIDATES else []
 
 
 def _atoms(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[_Atom]:
@@ -317,16 +303,14 @@ def _atoms(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[_Atom]:
     for place in system.instance.layouts.values():
         if place.high - place.low >= MOST_VALUES or not place.count:
             continue
-        values = [1] if place.field.values.is_flag else range(place.low, place.high + 1)
-        cells = range(place.offset, place.offset + place.count)
-        for value in values:
-            befores: list[Value] = [system.relation.before[cell] for cell in cells]
-            if place.field.values.is_flag:
-                literals = [evaluator.truth(before) for before in befores]
-            else:
-                literals = [arithmetic.is_element(before, value) for before in befores]
-            text = place.name if place.field.values.is_flag else f"{place.name} == {place.spell(value)}"
-            yield _Atom(text, place, literals, states[:, place.offset : place.offset + place.count] == value)
+        cells = slice(place.offset, place.offset + place.count)
+        before: list[Value] = system.relation.before[cells]
+        if place.field.values.is_flag:
+            yield _Atom(place.name, place, [evaluator.truth(cell) for cell in before], states[:, cells] == 1)
+            continue
+        for value in range(place.low, place.high + 1):
+            literals = [arithmetic.is_element(cell, value) for cell in before]
+            yield _Atom(f"{place.name} == {place.spell(value)}", place, literals, states[:, cells] == value)
 
 
 def _constants(system: BoundedSystem, atoms: Sequence[_Atom]) -> Iterator[Candidate]:
@@ -358,10 +342,7 @@ def _orders(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[Candid
             continue
         mine, theirs = (states[:, p.offset : p.offset + p.count] for p in (one, other))
         if (mine <= theirs).all():
-            literals = [
-                system.relation.evaluator.compare(
-                    "<=", system.relation.before[one.offset + at], system.relation.before[other.offset + at]
-                )
-                for at in range(one.count)
-            ]
+            before, compare = system.relation.before, system.relation.evaluator.compare
+            pairs = [(before[one.offset + at], before[other.offset + at]) for at in range(one.count)]
+            literals = [compare("<=", small, large) for small, large in pairs]
             yield Candidate(f"{one.name} <= {other.name}", system.circuit.all(literals))

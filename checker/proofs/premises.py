@@ -46,40 +46,34 @@ def how_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> Establ
 
 def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:
     """All proofs, if the premise `in_range` is established; otherwise only the proofs that do not need it."""
-    if how_in_range(proofs, exploration) is Established.OPEN:
-        return without_premise(proofs)
-    premise = proofs.proofs.get(IN_RANGE.name)
-    return replace(proofs, proofs={name: replace(one, premise=premise) for name, one in proofs.proofs.items()})
-
-
-def without_premise(proofs: Proofs) -> Proofs:
-    """The proofs that remain if `in_range` is not established: those for every length, which include a proof that steps
-    stay in range. All other proofs become failed attempts."""
+    if how_in_range(proofs, exploration) is not Established.OPEN:
+        premise = proofs.proofs.get(IN_RANGE.name)
+        return replace(proofs, proofs={name: replace(proof, premise=premise) for name, proof in proofs.proofs.items()})
+    # A proof for every length includes a proof that steps stay in range. All other proofs become failed attempts.
     why = f"it rests on {IN_RANGE.name}, which is not proved"
-    kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
-    fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
+    kept = {name: proof for name, proof in proofs.proofs.items() if proof.every_length}
+    fallen = [Attempt(proof.prop, False, why) for name, proof in proofs.proofs.items() if name not in kept]
     return replace(proofs, proofs=kept, attempts=[*proofs.attempts, *fallen])
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it, which does not
-    pass."""
-    is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
-    is_given = any(one.prop is IN_RANGE for one in found)
-    if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:
+    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it that is no pass."""
+    is_tried = any(verdict.proof is not None or verdict.is_unproved or verdict.is_unattempted for verdict in found)
+    is_judged = any(verdict.prop is IN_RANGE for verdict in found)
+    if not is_tried or is_judged or how_in_range(proofs, exploration) is not Established.OPEN:
         return found
     is_cut = proofs.stopped is not None
-    row = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
+    verdict = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
     if not exploration.is_complete:
         note = f"{exploration.stopped}; none to depth {exploration.judged}"
-        row = replace(row, word=Word.UNDECIDED, depth=None, note=note)
-    return [*found, row]
+        verdict = replace(verdict, word=Word.UNDECIDED, depth=None, note=note)
+    return [*found, verdict]
 
 
 def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcResult) -> Sequence[Premise]:
     """The premises of these proofs, for a report."""
-    found = [one for one in proofs.proofs.values() if one.prop is not IN_RANGE]
-    if not found:
+    proved = [proof for proof in proofs.proofs.values() if proof.prop is not IN_RANGE]
+    if not proved:
         return []
     rows = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
     count = len(instance.initial_states)
@@ -90,18 +84,15 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
     else:
         says = f"every claim about states was evaluated in {states}"
         rows.append(Premise("initial states", Established.CHECKED, says))
-    lemmas = [lemma.name for lemma in instance.lemmas if any(lemma.name in one.lemmas for one in found)]
-    if lemmas:
+    if any(lemma.name in proof.lemmas for lemma in instance.lemmas for proof in proved):
         says = "each was proved for this configuration, together with the claims that rest on it"
         rows.append(Premise("lemmas", Established.PROVED, says))
-    if any(one.steps > 1 for one in found):
+    if any(proof.steps > 1 for proof in proved):
         says = "a shortest path to a failure visits no state twice"
         rows.append(Premise("simple paths", Established.CHECKED, says))
-    if any(one.every_length for one in found):
-        says = (
-            "for all values of open bounds, no step leaves a range of fixed size; ranges of open size are not assumed"
-        )
-        rows.append(Premise("every length", Established.PROVED, says))
+    if any(proof.every_length for proof in proved):
+        says = "for all values of open bounds, no step leaves a range of fixed size"
+        rows.append(Premise("every length", Established.PROVED, f"{says}; ranges of open size are not assumed"))
     return rows
 
 
@@ -111,18 +102,13 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
     if how_in_range(proofs, exploration) is Established.OPEN:
         return nothing
     if proof is None:
-        found = exploration.distinct if isinstance(exploration, Exploration) else 0
-        searched = f"an exhaustive search visited all {found:,} of them"
+        states = exploration.distinct if isinstance(exploration, Exploration) else 0
+        searched = f"an exhaustive search visited all {states:,} of them"
         # A search judges `sometimes` properties only until they are reached; nothing rests on later states.
-        is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
-        return f"{nothing}: {searched}" + (", each `sometimes` property judged until reached" if is_asked_on else "")
+        has_goals = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
+        return f"{nothing}: {searched}" + (", each `sometimes` property judged until reached" if has_goals else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
-    return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
-
-
-def where(proof: Proof) -> str:
-    """The bounds for which a premise is proved, as the end of a sentence."""
-    return " for every length" if proof.every_length else ""
+    return f"{nothing}: proved {how}{' for every length' if proof.every_length else ''}{using(proof)}"
 
 
 def using(proof: Proof) -> str:

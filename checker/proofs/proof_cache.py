@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, keep, kept
 from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
-from isrcheck.models.run import Cells
 
 
 @cache
@@ -29,8 +28,8 @@ def solver_version() -> str:
     except metadata.PackageNotFoundError:  # from an archive, or built by hand
         import z3
 
-        found: str = z3.get_version_string()
-        return found
+        version: str = z3.get_version_string()
+        return version
 
 
 def proved(
@@ -40,10 +39,9 @@ def proved(
     *,
     failing: Sequence[str] = (),
     known: Proofs | None = None,
-    sample: Sequence[Cells] = (),
     seconds: float | None = None,
     is_patient: bool = True,
-    report: Callable[[str], None] = lambda message: None,
+    **others: Any,
 ) -> Proofs:
     """Return the proofs of one phase, from the cache or from the prover (for the parameters, see `prove`).
 
@@ -54,20 +52,18 @@ def proved(
     path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
     content = kept(path)
     if content is not None:
-        found = _read(instance, json.loads(content))
-        if found.stopped is None or not is_patient:
-            return found
+        proofs = _read(instance, json.loads(content))
+        if proofs.stopped is None or not is_patient:
+            return proofs
     if seconds is not None and seconds <= 0:
-        found = Proofs(stopped="seconds")
+        proofs = Proofs(stopped="seconds")
     else:
         from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
 
-        found = prove(
-            instance, properties, phase, failing=failing, known=known, sample=sample, seconds=seconds, report=report
-        )
-    if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
-        keep(path, json.dumps(_written(found)).encode())
-    return found
+        proofs = prove(instance, properties, phase, failing=failing, known=known, seconds=seconds, **others)
+    if proofs.stopped is None or (proofs.stopped == "seconds" and not is_patient):
+        keep(path, json.dumps(_written(proofs)).encode())
+    return proofs
 
 
 def _path(
@@ -80,39 +76,38 @@ def _path(
     return cache_folder() / "proofs" / f"{content.hexdigest()[:32]}.json"
 
 
-def _written(found: Proofs) -> dict[str, Any]:
+def _written(proofs: Proofs) -> dict[str, Any]:
     return {
-        "proofs": [
-            [one.prop.name, one.lemmas, one.every_length, one.steps, one.seconds] for one in found.proofs.values()
-        ],
-        "attempts": [_attempt(one) for one in found.attempts],
-        "lost": [_attempt(one) for one in found.lost.values()],
-        "seconds": found.seconds,
-        "stopped": found.stopped,
+        "proofs": [[p.prop.name, p.lemmas, p.every_length, p.steps, p.seconds] for p in proofs.proofs.values()],
+        "attempts": list(map(_attempt, proofs.attempts)),
+        "lost": list(map(_attempt, proofs.lost.values())),
+        "seconds": proofs.seconds,
+        "stopped": proofs.stopped,
     }
 
 
 def _attempt(attempt: Attempt) -> list[Any]:
-    one = attempt.counterexample
-    step = None if one is None or one.step is None else one.step.number
-    seen = None if one is None else [one.claim, one.before, step, one.says, one.after]
-    return [attempt.prop.name, attempt.every_length, attempt.why, seen]
+    cti = attempt.counterexample
+    step = None if cti is None or cti.step is None else cti.step.number
+    counterexample = None if cti is None else [cti.claim, cti.before, step, cti.says, cti.after]
+    return [attempt.prop.name, attempt.every_length, attempt.why, counterexample]
 
 
 def _read(instance: Instance, content: dict[str, Any]) -> Proofs:
-    known = {prop.name: prop for prop in (*instance.properties, *instance.lemmas, IN_RANGE)}
+    claims = {prop.name: prop for prop in (*instance.properties, *instance.lemmas, IN_RANGE)}
 
-    def attempt(name: str, every_length: bool, why: str, seen: list[Any] | None) -> Attempt:
+    def attempt(name: str, every_length: bool, why: str, written: list[Any] | None) -> Attempt:
         counterexample = None
-        if seen is not None:
-            claim, before, number, says, after = seen
+        if written is not None:
+            claim, before, number, says, after = written
             step = None if number is None else instance.step(number)
             counterexample = CounterexampleToInduction(claim, tuple(before), step, says, tuple(after))
-        return Attempt(known[name], every_length, why, counterexample)
+        return Attempt(claims[name], every_length, why, counterexample)
 
-    found = Proofs(seconds=content["seconds"], stopped=content["stopped"], is_kept=True)
-    for name, lemmas, every_length, steps, seconds in content["proofs"]:
-        found.proofs[name] = Proof(known[name], tuple(lemmas), every_length, steps, seconds)
-    found.attempts = [attempt(*one) for one in content["attempts"]]
-    found.lost = {one[0]: attempt(*one) for one in content["lost"]}
-    return found
+    proofs = {
+        name: Proof(claims[name], tuple(lemmas), every_length, steps, seconds)
+        for name, lemmas, every_length, steps, seconds in content["proofs"]
+    }
+    attempts = [attempt(*written) for written in content["attempts"]]
+    lost = {written[0]: attempt(*written) for written in content["lost"]}
+    return Proofs(proofs, attempts, lost, content["seconds"], content["stopped"], is_kept=True)

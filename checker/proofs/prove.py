@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from isrcheck.checker.proofs.induction import (
@@ -61,11 +61,12 @@ class BaseCase:
         one, and UndecidedError."""
         if self.instance.model.generators:
             return self._holds_symbolically(prop)
-        for cells in self.instance.initial_states:
+
+        def holds_in(cells: Cells) -> bool:
             self.budget.look()
-            if not run.holds(self.instance, prop, cells):
-                return False
-        return True
+            return run.holds(self.instance, prop, cells)
+
+        return all(map(holds_in, self.instance.initial_states))
 
     def _holds_symbolically(self, prop: Property) -> bool:
         evaluator, choice = self._symbolic
@@ -75,8 +76,8 @@ class BaseCase:
         if not answer.is_yes:
             return True
         assert values is not None
-        found = self.instance.initial_states[choice.number(values.holds)]
-        assert not run.holds(self.instance, prop, found), f"Z3 and plain Python differ on {prop.name} in {found}"
+        cells = self.instance.initial_states[choice.number(values.holds)]
+        assert not run.holds(self.instance, prop, cells), f"Z3 and plain Python differ on {prop.name} in {cells}"
         return False
 
 
@@ -87,17 +88,29 @@ MOST_STEPS = 3
 """The largest k of k-induction."""
 
 
+Report = Callable[[str], None]
+
+
 @dataclass
 class Induction:
-    """The result of `induct`: `kept` has the properties and lemmas that every step preserves, each with those that its
-    proof uses; `broken` those that a step violates; `unknown` those that Z3 did not decide."""
+    """The result of `induct`, by the names of properties and lemmas."""
 
-    kept: dict[str, frozenset[str]]
-    broken: dict[str, CounterexampleToInduction]
-    unknown: dict[str, Answer]
+    kept: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Those that every step preserves, each with the properties and lemmas that its proof uses."""
+    broken: dict[str, CounterexampleToInduction] = field(default_factory=dict)
+    """Those that a step violates."""
+    unknown: dict[str, Answer] = field(default_factory=dict)
+    """Those that Z3 did not decide."""
 
-
-Report = Callable[[str], None]
+    def note(self, claim: str, result: frozenset[str] | CounterexampleToInduction | Answer) -> None:
+        """Note the result for a property or lemma."""
+        match result:
+            case frozenset():
+                self.kept[claim] = result
+            case CounterexampleToInduction():
+                self.broken[claim] = result
+            case Answer():
+                self.unknown[claim] = result
 
 
 def induct(
@@ -113,54 +126,38 @@ def induct(
     All are names of properties and lemmas. Those in `known` hold in every reachable state and are assumed; goals are
     never assumed. Raises UndecidedError.
     """
-    found = Induction({}, {}, {})
-    left = list(claims)
+    induction, left = Induction(), list(claims)
     while True:
-        round_ = {claim: _kept(system, claim, [*known, *left], deadline, report) for claim in left}
-        for result in round_.values():
-            if isinstance(result, Answer):  # dropping it would weaken the other claims without a reason
-                raise UndecidedError(result)
-        lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
-        _note(found, {claim: round_[claim] for claim in lost})
-        if not lost:
-            found.kept = {claim: result for claim, result in round_.items() if isinstance(result, frozenset)}
+        induction.kept = {}
+        for claim in left:
+            induction.note(claim, preserved(system, claim, [*known, *left], deadline, report))
+        for answer in induction.unknown.values():  # dropping the claim would weaken the others without a reason
+            raise UndecidedError(answer)
+        if len(induction.kept) == len(left):
             break
-        left = [claim for claim in left if claim not in lost]
-    results = {goal: _kept(system, goal, [*known, *left], deadline, report) for goal in goals}
-    _note(found, {goal: result for goal, result in results.items() if not isinstance(result, frozenset)})
-    found.kept |= {goal: result for goal, result in results.items() if isinstance(result, frozenset)}
-    return found
+        left = list(induction.kept)
+    for goal in goals:
+        induction.note(goal, preserved(system, goal, [*known, *left], deadline, report))
+    return induction
 
 
-def _note(found: Induction, results: Mapping[str, frozenset[str] | CounterexampleToInduction | Answer]) -> None:
-    for claim, result in results.items():
-        if isinstance(result, CounterexampleToInduction):
-            found.broken[claim] = result
-        elif isinstance(result, Answer):
-            found.unknown[claim] = result
-
-
-def _kept(
+def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
     """Those of `assumed` with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
     report(f"proving {claim}")
-    hypotheses = {system.hypothesis(one): one for one in assumed}
+    hypotheses = {system.hypothesis(name): name for name in assumed}
     used: set[str] = set()
-    questions = system.questions(claim)
-    while True:
-        try:
-            question = next(questions, None)
-            if question is None:
-                break
+    try:
+        for question in system.questions(claim):
             decision = system.decide(question, list(hypotheses), deadline)
-        except UndecidedError as undecided:
-            return undecided.why
-        if decision.counterexample is not None:
-            return decision.counterexample
-        if decision.answer is not Answer.NO:
-            return decision.answer
-        used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
+            if decision.counterexample is not None:
+                return decision.counterexample
+            if decision.answer is not Answer.NO:
+                return decision.answer
+            used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
+    except UndecidedError as undecided:
+        return undecided.why
     return frozenset(used - {claim})
 
 
@@ -208,12 +205,11 @@ def _true_together(
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
     """All properties and lemmas that the proof of `name` needs, directly or indirectly, in the order of `kept`."""
-    found: set[str] = set()
-    new = {name}
+    needed, new = set[str](), {name}
     while new:
-        found |= new
-        new = {other for one in new for other in kept[one]} - found
-    return tuple(one for one in kept if one in found and one != name)
+        needed |= new
+        new = set[str]().union(*(kept[claim] for claim in new)) - needed
+    return tuple(claim for claim in kept if claim in needed and claim != name)
 
 
 def prove(
@@ -236,7 +232,7 @@ def prove(
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
     proving = _Proving(instance, properties, failing, known or Proofs(), deadline, report)
-    found = proving.found
+    proofs = proving.found
     try:
         with telling_interrupts():
             if phase is Phase.EVERY_LENGTH:
@@ -248,13 +244,13 @@ def prove(
                 proving.with_candidates(sample)
                 proving.with_more_steps()
     except KeyboardInterrupt:
-        found.stopped = "interrupt"
+        proofs.stopped = "interrupt"
     except UndecidedError as undecided:
-        found.stopped = undecided.why.value
+        proofs.stopped = undecided.why.value
     except UsageError as error:
         proving.refuse(error, every_length=phase is Phase.EVERY_LENGTH)
-    found.seconds = time.monotonic() - started
-    return found
+    proofs.seconds = time.monotonic() - started
+    return proofs
 
 
 class _Proving:
@@ -291,20 +287,21 @@ class _Proving:
     @property
     def premises(self) -> list[Property]:
         """The premise of every proof, `in_range`, if it is still open."""
-        return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
+        is_open = IN_RANGE.name not in self.found.proofs and IN_RANGE.name not in self.settled
+        return [IN_RANGE] if is_open else []
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
         """The candidates that are true in every initial state; the other candidates are noted as failed."""
-        found = []
+        true_claims = []
         for claim in candidates:
             if claim.name not in self.initially:
                 self.initially[claim.name] = self._why_not_initially(claim)
             why = self.initially[claim.name]
             if why is None:
-                found.append(claim)
+                true_claims.append(claim)
             else:
                 self._lose(claim, Attempt(claim, every_length, why))
-        return found
+        return true_claims
 
     def _why_not_initially(self, claim: Property) -> str | None:
         if claim.of_steps:
@@ -322,27 +319,27 @@ class _Proving:
 
     def every_length(self) -> None:
         """Prove by induction on the unbounded abstraction."""
-        asked = [prop for prop in self.properties if prop.every_length]
-        if not asked:
+        promises = [prop for prop in self.properties if prop.every_length]
+        if not promises:
             return
         started = time.monotonic()
         lemmas = [lemma for lemma in self.instance.lemmas if lemma.every_length]
-        claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
-        goals = [prop for prop in asked if prop.of_steps]
+        claims = self._claims([*(p for p in promises if not p.of_steps), *lemmas], every_length=True)
+        goals = [prop for prop in promises if prop.of_steps]
         self.report("building the unbounded abstraction")
         try:
             system = AbstractSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
-            for prop in asked:
+            for prop in promises:
                 self._lose(prop, Attempt(prop, True, f"the unbounded abstraction cannot be built: {error}"))
             return
         claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
         induction = induct(
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
+        # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that leave
+        # a range or an index of fixed size.
         if induction.kept.pop(IN_RANGE.name, None) is None:
-            # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that
-            # leave a range or an index of fixed size.
             why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
             for prop in self.properties:
                 if induction.kept.pop(prop.name, None) is not None:
@@ -351,14 +348,14 @@ class _Proving:
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
         """The properties and lemmas that the abstraction can evaluate; the others are noted as failed."""
-        found = []
+        readable = []
         for claim in claims:
             try:
                 system.read(claim.name)
-                found.append(claim)
+                readable.append(claim)
             except UnsupportedError as error:
                 self._lose(claim, Attempt(claim, True, f"the unbounded abstraction cannot evaluate it: {error}"))
-        return found
+        return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
         """Note for every open property why Z3 cannot check the model."""
@@ -378,11 +375,11 @@ class _Proving:
         asked_about = [*claims, *goals, *premises]
         self.report("building the transition relation")
         system = BoundedSystem(self.instance, asked_about, self.budget)
-        induction = Induction({}, {}, {})
+        induction = Induction()
         # In layers, in the order of the lemma files, so that claims do not rest on unnecessary lemmas.
         layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
         for position in range(len(layers) + 1):
-            asked = [
+            names = [
                 claim.name
                 for claim in claims
                 if claim.name not in induction.kept
@@ -392,12 +389,12 @@ class _Proving:
             # The premise is checked in every layer, so that proofs remain valid if a later layer is cut short.
             aims = [premise.name for premise in premises if premise.name not in induction.kept]
             aims += [goal.name for goal in goals] if is_last else []
-            known = [name for name in induction.kept if name != IN_RANGE.name]
+            assumed = [name for name in induction.kept if name != IN_RANGE.name]
             try:
-                layer = induct(system, asked, aims, self.deadline, self.report, known)
+                layer = induct(system, names, aims, self.deadline, self.report, assumed)
             except (UndecidedError, KeyboardInterrupt):
                 # The results of earlier layers remain valid.
-                self._conclude(Induction(induction.kept, {}, {}), asked_about, started, every_length=False)
+                self._conclude(Induction(induction.kept), asked_about, started, every_length=False)
                 raise
             induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
         self._conclude(induction, asked_about, started, every_length=False)
@@ -416,27 +413,26 @@ class _Proving:
                 self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
-                why = "a step violates it"
-                self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
+                attempt = Attempt(by_name[name], every_length, "a step violates it", counterexample)
+                self._lose(by_name[name], attempt)
         for name, answer in induction.unknown.items():
             if name not in self.found.proofs:
-                why = f"Z3 did not answer ({answer.value})"
-                self._lose(by_name[name], Attempt(by_name[name], every_length, why))
+                self._lose(by_name[name], Attempt(by_name[name], every_length, f"Z3 did not answer ({answer.value})"))
                 self.found.stopped = answer.value
 
-    def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
+    def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
         """Whether a property is left to prove, or `in_range` as the premise of an earlier proof."""
-        return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
+        return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
         """Prove by induction, assuming everything that is proved, and those proposed lemmas that are inductive."""
         promises = self._claims(self.open, every_length=False)
-        asked = [*promises, *self.premises]
-        if not self._is_anything_asked(asked) or not sample:
+        aims = [*promises, *self.premises]
+        if not self._is_anything_asked(aims) or not sample:
             return
         started = time.monotonic()
         self.report("proposing lemmas")
-        system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
+        system = BoundedSystem(self.instance, [*self.invariants, *aims], self.budget)
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
             return  # such a large model needs declared lemmas
@@ -444,26 +440,26 @@ class _Proving:
         proposed = _initially_true(system, candidates(system, states), self.deadline)
         left = _inductive(system, proposed, kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
-        goals = [prop.name for prop in asked if prop.of_steps or prop is IN_RANGE]
+        goals = [prop.name for prop in aims if prop.of_steps or prop is IN_RANGE]
         claims = [prop.name for prop in promises if not prop.of_steps]
         induction = induct(system, claims, goals, self.deadline, self.report, [*kept, *system.extra])
-        for prop in asked:
+        for prop in aims:
             if prop.name in induction.kept:
-                known = dict.fromkeys([*kept, *system.extra], frozenset[str]())
-                lemmas = _rests_on(known | induction.kept, prop.name)
+                unproved = dict.fromkeys([*kept, *system.extra], frozenset[str]())
+                lemmas = _rests_on(unproved | induction.kept, prop.name)
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
         """Prove by k-induction over simple paths (which visit no state twice), assuming everything that is proved."""
-        asked = [*self.open, *self.premises]
-        if not self._is_anything_asked(asked):
+        aims = [*self.open, *self.premises]
+        if not self._is_anything_asked(aims):
             return
-        relation = TransitionRelation(self.instance, [*self.invariants, *asked], self.budget)
+        relation = TransitionRelation(self.instance, [*self.invariants, *aims], self.budget)
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):
             solver.add(*unrolling.begin())
-        fails = {prop.name for prop in asked if self._fails_at(prop, start, solvers[0], 0)}
+        fails = {prop.name for prop in aims if self._fails_at(prop, start, solvers[0], 0)}
         for steps in range(1, MOST_STEPS + 1):
             started = time.monotonic()
             for unrolling, solver in zip((start, anywhere), solvers, strict=True):
@@ -473,7 +469,7 @@ class _Proving:
             assumed = [level.asked[claim.name][0] for level in anywhere.levels for claim in self.invariants]
             solvers[1].add(*assumed, *(anywhere.differ(steps - 1, earlier) for earlier in range(steps - 1)))
             is_new = [anywhere.differ(steps, earlier) for earlier in range(steps)]
-            for prop in asked:
+            for prop in aims:
                 if prop.name in self.found.proofs or prop.name in fails:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")

@@ -66,8 +66,7 @@ class UnsupportedError(UsageError):
 
 
 Before = tuple[list[list[Value]], dict[ir.Variable, Value], int, int]
-"""The state before a loop: the cells, the values of variables, the guards so far, and where a declared range was
-left."""
+"""The state before a loop: the cells, the values of variables, the guards so far, and the range errors so far."""
 
 
 class AbstractEvaluator(Evaluator):
@@ -120,11 +119,11 @@ class AbstractEvaluator(Evaluator):
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
-        known = self.read.setdefault(place.name, {})
+        values = self.read.setdefault(place.name, {})
         key = (id(state), *indices)
-        if key not in known:
-            known[key] = self.abstraction.any_value(place)
-        return known[key]
+        if key not in values:
+            values[key] = self.abstraction.any_value(place)
+        return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
         """In an array over an unbounded domain, note where an index of fixed size leaves its range."""
@@ -181,14 +180,13 @@ class AbstractEvaluator(Evaluator):
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
-        """Gather the values of a fold; over an unbounded domain, the result is arbitrary, and that of sum is
-        unsupported."""
+        """Gather the values of a fold; over an unbounded domain the result is arbitrary, and a sum is unsupported."""
         frame = self.frame
-        known, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
+        values, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
         try:
             return super().fold(fold)
         except OpenRangeError:
-            frame.values, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
+            frame.values, frame.branch, self.alive, self.read, self.error = values, branch, alive, read, error
         if fold.gathering is ir.Gathering.SUM:
             raise UnsupportedError(f"{fold.span.place}: in {frame.name}: a sum over an open (unbounded) domain")
         if fold.default is not None:
@@ -206,11 +204,11 @@ class AbstractEvaluator(Evaluator):
     def _look_into(self, fold: ir.Fold) -> None:
         """Note where a fold leaves a declared range; a variable over an unbounded domain may have any value."""
         frame = self.frame
-        known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
-        frame.values, self.read = dict(known), {}
+        values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
+        frame.values, self.read = dict(values), {}
         for _ in self.combinations(fold.generators, self._any_of, lambda: branch):
             self.value(fold.body)
-        frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
+        frame.values, frame.branch, self.alive, self.read = values, branch, alive, read
 
     def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
         """The numbers of a range, each with its condition; for an unbounded range one arbitrary number."""
@@ -241,22 +239,22 @@ class AbstractEvaluator(Evaluator):
             return
         targets: dict[Target, bool] = {}
         while True:  # what an iteration writes may depend on what earlier iterations wrote
-            found = self._round(loop, before, targets, {})
+            first = self._round(loop, before, targets, {})
             truths = {
                 target: targets.get(target, True)
                 and _is_truth(self._value_of(target))
-                and _is_truth(found.after[target])
-                for target in [*targets, *(one for one in found.written if one not in targets)]
+                and _is_truth(first.after[target])
+                for target in dict.fromkeys([*targets, *first.written])
             }
             if truths == targets:
                 break
             targets = truths
-        bounds = {target: self._bounds(found, target) for target in targets}
+        bounds = {target: self._bounds(first, target) for target in targets}
         found_ends: list[tuple[Target, Value]] = []
         for target in targets:
-            one = self._round(loop, before, targets, bounds)
-            was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
-            found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
+            written_target = self._round(loop, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), written_target.written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, written_target.after[target], self._value_of(target))))
         # One more iteration, for a return from within the loop.
         if any(isinstance(node, ir.Return) for node in visit(loop.body)):
             self._round(loop, before, targets, bounds, keep=True)
@@ -349,9 +347,9 @@ class AbstractEvaluator(Evaluator):
         places = [self.layouts[name] for name in self.abstraction.kept]
         return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
-    def _bounds(self, found: Round, target: Target) -> Sequence[str]:
+    def _bounds(self, iteration: Round, target: Target) -> Sequence[str]:
         """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
-        begun, after = found.begun[target], found.after[target]
+        begun, after = iteration.begun[target], iteration.after[target]
         if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()
         solver = self.abstraction.solver(self.circuit.budget.deadline)
@@ -390,10 +388,10 @@ class UnboundedAbstraction:
         self.before = self.new_state()
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
-    def size(self, size: Any, what: str) -> int:
+    def size(self, size: Any, place: str) -> int:
         """The value of `size`, or OPEN if it depends on an open configuration entry; `what` names it in errors."""
         watched = _Watched(self.instance.configuration, self.open)
-        number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
+        number = run_plain_python(self.instance.model.path, place, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
 
     def _places(self) -> dict[str, FieldLayout]:
@@ -441,14 +439,14 @@ class UnboundedAbstraction:
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
-        found = []
+        steps = []
         for chosen in itertools.product(*arguments):
             enabled, error, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
             if enabled != FALSE or error != FALSE:
                 name = self.instance.model.actions[slot].name
-                known = tuple(number for number, _ in chosen)
-                found.append(AbstractStep(name, known, enabled, error, after, {slot: TRUE}))
-        return found
+                numbers = tuple(number for number, _ in chosen)
+                steps.append(AbstractStep(name, numbers, enabled, error, after, {slot: TRUE}))
+        return steps
 
     def ask(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None

@@ -39,27 +39,26 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
     reads = Reads(instance)
     dead = set(_never_read(reads))
     written = {use.field for uses in reads.actions for use in uses if use.is_write}
-    found: list[Clearing] = []
+    clearings: list[Clearing] = []
     for name, layout in instance.layouts.items():
         if name not in written or not layout.count or layout.low == layout.high:
             continue
         if name in dead:
             cells = range(layout.offset, layout.offset + layout.count)
-            found.append(Clearing(name, tuple((cell, layout.low) for cell in cells)))
+            clearings.append(Clearing(name, tuple((cell, layout.low) for cell in cells)))
         else:
-            found += _dead_in_states(reads, layout, dead)
-    return tuple(_in_order(found, instance))
+            clearings += _dead_in_states(reads, layout, dead)
+    return tuple(_in_order(clearings, instance))
 
 
-def _in_order(found: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """A cell that guards others is cleared before them, so that one pass clears everything. Circular clearings are left
-    out."""
+def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
+    """The clearings, each after those of cells that guard it, so that one pass suffices; circular ones are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
-    for one in found:
-        guards.setdefault(one.field, set()).update(() if one.guard is None else (fields[one.guard],))
-    while ready := [name for name, those in guards.items() if not those & guards.keys()]:
-        yield from (one for one in found if one.field in ready)
+    for clearing in clearings:
+        guards.setdefault(clearing.field, set()).update(() if clearing.guard is None else (fields[clearing.guard],))
+    while ready := [name for name, guarding in guards.items() if not guarding & guards.keys()]:
+        yield from (clearing for clearing in clearings if clearing.field in ready)
         for name in ready:
             del guards[name]
 
@@ -71,8 +70,8 @@ def _never_read(reads: Reads) -> Iterator[str]:
     """The fields whose values decide nothing."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if not use.is_write]
     live = {use.field for use in uses if use.into is None}
-    while more := {use.field for use in uses if use.into in live} - live:
-        live |= more
+    while copied := {use.field for use in uses if use.into in live} - live:
+        live |= copied
     return (name for name in reads.instance.layouts if name not in live)
 
 
@@ -87,12 +86,12 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
     for state, name, indices in read[0].facts if read else ():
         is_of_cell = all(read[0].indices.count(index) == 1 for index in indices)
         if state == read[0].state and name not in (layout.name, *dead) and is_of_cell:
-            guard = _Guard(reads, layout, reads.instance.layouts[name], tuple(map(read[0].indices.index, indices)))
+            guard = Guard(reads, layout, reads.instance.layouts[name], tuple(map(read[0].indices.index, indices)))
             yield from guard.clearings(read)
 
 
 @dataclass(frozen=True)
-class _Guard:
+class Guard:
     """A field, and a guard field: a cell of the one belongs to the cell of the other with its indices at `axes`."""
 
     reads: Reads
@@ -102,6 +101,7 @@ class _Guard:
 
     @property
     def everything(self) -> frozenset[int]:
+        """All values of the guard field."""
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:
@@ -170,13 +170,12 @@ def reduction_of(
     # Liveness depends on whether a step changes anything; for `always_possible`, the stuck states are counted.
     is_graph = any(prop.kind in WHOLE for prop in instance.properties)
     clearings = dead_cells(instance) if dead and not whole and not is_graph else ()
-    found = Reduction(permuted, tuple(one for one in clearings if not _is_moved(one, permuted)))
-    return found if found != Reduction() else None, says
+    reduction = Reduction(permuted, tuple(clearing for clearing in clearings if not _is_moved(clearing, permuted)))
+    return reduction if reduction != Reduction() else None, says
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
-    """Whether cells are cleared to an element that is then exchanged with others: then equivalent states would have
-    several forms."""
+    """Whether cells are cleared to an element that may be exchanged: equivalent states would have several forms."""
     if symmetry is None:
         return False
     moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}
@@ -188,15 +187,15 @@ def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry 
     """The symmetry that a search uses; if it cannot use the existing symmetries, why not."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
-    found = symmetry_of(instance, declared=not is_asked)
-    if found is None:
+    symmetry = symmetry_of(instance, declared=not is_asked)
+    if symmetry is None:
         return None, ""
-    possible = [prop.name for prop in instance.properties if prop.kind in WHOLE]
-    if possible and not whole:
-        whole = f"{', '.join(possible)} is judged on the graph of all states"
+    on_graph = [prop.name for prop in instance.properties if prop.kind in WHOLE]
+    if on_graph and not whole:
+        whole = f"{', '.join(on_graph)} is judged on the graph of all states"
     if instance.model.constraints and not whole:
         whole = "a @constraint decides which states are kept"
-    return (None, f"no symmetry: {whole}") if whole else (found, "")
+    return (None, f"no symmetry: {whole}") if whole else (symmetry, "")
 
 
 def _domains(instance: Instance) -> Iterator[type[Domain]]:
@@ -222,62 +221,59 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
                 f"{reason}; so the elements of {domain.__name__} are not alike: leave symmetric=True out, or compare"
                 " them only with == and !="
             )
-    chosen = [one for one in sorts.symmetric if not declared or any(domain.symmetric for domain in one.domains)]
-    found = Symmetry(
-        (), tuple(one.size for one in chosen), tuple(_cells(instance, chosen)), (), frozenset(), frozenset()
-    )
-    blocks = _small([block for number, one in enumerate(chosen) for block in _blocks(instance, found, number, one)])
+    chosen = [sort for sort in sorts.symmetric if not declared or any(domain.symmetric for domain in sort.domains)]
+    sizes, cells = tuple(sort.size for sort in chosen), tuple(_cells(instance, chosen))
+    trivial = Symmetry((), sizes, cells, (), frozenset(), frozenset())
+    blocks = _small([block for number, sort in enumerate(chosen) for block in _blocks(instance, trivial, number, sort)])
     if not blocks:
         if declared:
             return None
-        queues = [one.contents.axis for one in instance.model.fields.values() if isinstance(one.contents, Queue)]
-        told = {domain: why for domain, why in sorts.asymmetric.items() if domain not in queues}
-        reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in told.items())
-        reasons = f" ({reasons})" if reasons else ""
-        raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
+        queues = [field.contents.axis for field in instance.model.fields.values() if isinstance(field.contents, Queue)]
+        reasons = [f"{domain.__name__}: {why}" for domain, why in sorts.asymmetric.items() if domain not in queues]
+        because = f" ({'; '.join(reasons)})" if reasons else ""
+        raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{because}")
     arguments, sources = tuple(_arguments(instance, chosen)), instance.model.sources
-    several = sorts.unordered, sorts.over_configured_ranges(chosen)
-    places = (frozenset(place_in(sources, one) for one in nodes) for nodes in several)
-    return Symmetry(tuple(blocks), found.sizes, found.cells, arguments, *places)
+    both = sorts.unordered, sorts.over_configured_ranges(chosen)
+    places = (frozenset(place_in(sources, node) for node in nodes) for nodes in both)
+    return Symmetry(tuple(blocks), sizes, cells, arguments, *places)
 
 
 def _number(domain: type[Domain], chosen: Sequence[Sort]) -> int | None:
-    return next((number for number, one in enumerate(chosen) if domain in one.domains), None)
+    return next((number for number, sort in enumerate(chosen) if domain in sort.domains), None)
 
 
 def _cells(instance: Instance, chosen: Sequence[Sort]) -> Iterator[Cell]:
     for name, layout in instance.layouts.items():
         axes = tuple(_number(domain, chosen) for domain in layout.field.over)
-        value = next((number for number, one in enumerate(chosen) if name in one.fields), None)
+        value = next((number for number, sort in enumerate(chosen) if name in sort.fields), None)
         for position, indices in enumerate(layout.indices(), layout.offset):
             yield Cell(name, position, indices, axes, value)
 
 
 def _arguments(instance: Instance, chosen: Sequence[Sort]) -> Iterator[tuple[tuple[int | None, bool], ...]]:
+    def argument(domain: type[Domain] | type[Subset] | None) -> tuple[int | None, bool]:
+        assert domain is not None
+        if issubclass(domain, Subset):
+            return _number(domain.of, chosen), True
+        return _number(domain, chosen), False
+
     for action in instance.model.actions:
-        found: list[tuple[int | None, bool]] = []
-        for parameter in action.parameters:
-            assert parameter.domain is not None
-            if issubclass(parameter.domain, Subset):
-                found.append((_number(parameter.domain.of, chosen), True))
-            else:
-                found.append((_number(parameter.domain, chosen), False))
-        yield tuple(found)
+        yield tuple(argument(parameter.domain) for parameter in action.parameters)
 
 
 def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> Iterator[Block]:
     """The blocks of a sort: being exchangeable is an equivalence relation."""
     states = instance.initial_states
     rows = np.array(list(states), np.int64).reshape(len(states), instance.cells)
-    known = {row.tobytes() for row in rows}
+    initial = {row.tobytes() for row in rows}
     left = [element for element in range(sort.size) if element not in sort.fixed]
     while left:
         first, *others = left
         block = [first]
         for other in others:
-            images = [list(one) for one in symmetry.identity]
+            images = list(map(list, symmetry.identity))
             images[number][first], images[number][other] = other, first
-            if known >= {row.tobytes() for row in symmetry.rows_permuted(rows, tuple(map(tuple, images)))}:
+            if initial >= {row.tobytes() for row in symmetry.rows_permuted(rows, tuple(map(tuple, images)))}:
                 block.append(other)
         left = [element for element in left if element not in block]
         if len(block) > 1:

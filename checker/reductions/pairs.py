@@ -115,23 +115,23 @@ class _Normalization:
             ranges.append(self.form(generator.range, forms))
             forms.setdefault(generator.variable, ("variable", self.depth))
             self.depth += 1
-        tests = [one for part in fold.generators for one in part.conditions]
+        tests = [condition for part in fold.generators for condition in part.conditions]
         conditions = self.several(ir.And, tests, forms, as_truth=True)
         is_truth = fold.gathering in (ir.Gathering.ALL, ir.Gathering.ANY)
-        rest = self.form(fold.body, forms, as_truth=is_truth), self.part(fold.default, forms)
+        result = self.form(fold.body, forms, as_truth=is_truth), self.part(fold.default, forms)
         self.depth = depth
-        return fold.gathering, ranges, conditions, rest
+        return fold.gathering, ranges, conditions, result
 
     def several(
         self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
     ) -> tuple[Any, ...]:
         """The normal form of a conjunction or disjunction; operands of the same operator are flattened, also where a
         helper is put in place. Their order decides which operand is the value, but not whether it is true."""
-        found: list[Any] = []
+        operands: list[Any] = []
         for part in parts:
             form = self.form(part, forms, as_truth=as_truth)
-            found += form[1:] if isinstance(form, tuple) and form and form[0] == kind.__name__ else [form]
-        return kind.__name__, *(sorted(found, key=repr) if as_truth else found)
+            operands += form[1:] if isinstance(form, tuple) and form and form[0] == kind.__name__ else [form]
+        return kind.__name__, *(sorted(operands, key=repr) if as_truth else operands)
 
 
 def _compared(left: Any, sign: ir.Sign, right: Any) -> Any:

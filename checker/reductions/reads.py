@@ -42,10 +42,7 @@ Block = tuple[ir.Node, ...]
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is read or written, the facts where this happens, and the place in the function; `blocks` are the
-    branches and the loops around it. `into`: the read does nothing but copy the value into a cell of this field, which
-    can hold it. Of a write, `value` is the number that is written, or the variable, if the text says it. `adds`: read
-    and write of `s.x += 1` (+1), or `s.x -= 1` (-1)."""
+    """A cell that is read or written, the facts where this happens, and the place in the function."""
 
     state: ir.Variable
     field: str
@@ -53,10 +50,14 @@ class Use:
     facts: Facts
     span: ir.Span
     blocks: tuple[Block, ...]
+    """The branches and the loops around it."""
     is_write: bool = False
     into: str | None = None
+    """The field of the cell into which the read copies the value, and does nothing else; that cell can hold it."""
     value: int | Index | None = None
+    """The number that is written, or the variable, if the text says it."""
     adds: int = 0
+    """For the read and the write of `s.x += 1` or `s.x -= 1`: 1 or -1."""
 
 
 class Reads:
@@ -166,7 +167,7 @@ class _Reading:
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
         """Read each option under its condition and the negation of earlier ones; return whether nothing follows."""
-        known, ended = self.facts, True
+        facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
             truth = self.determined.truth(condition)
@@ -182,17 +183,17 @@ class _Reading:
             if ended and not ended_here:
                 return False  # only the last branch continues, so its facts remain known
             ended = ended and ended_here
-        self.facts = known
+        self.facts = facts
         return ended
 
     def loop(self, loop: ir.Loop) -> None:
         self.operands(loop.range)
         self.written |= _touched(loop.body)  # before a second iteration
-        known, names = self.facts, self.names
+        facts, names = self.facts, self.names
         if loop.variable not in assigned(loop.body):
             self.names = {**names, loop.variable: loop}
         self.inside(loop, loop.body)
-        self.facts, self.names = known, names
+        self.facts, self.names = facts, names
 
     # -------------------------------------------------------------------------------------------------- expressions
 
@@ -203,7 +204,7 @@ class _Reading:
     def expression(self, expression: ir.Expression, into: str | None = None) -> None:
         """Read an expression, whose value is stored in a cell of the field `into` and used for nothing else, or is used
         in any way (None)."""
-        known = self.facts
+        facts = self.facts
         match expression:
             case ir.And(parts) | ir.Or(parts):
                 decisive = isinstance(expression, ir.Or)
@@ -222,7 +223,7 @@ class _Reading:
                         self.expression(condition)
                         self.facts = self.learnt(condition, True)
                 self.expression(body)
-                self.facts = known
+                self.facts = facts
                 if default is not None:
                     self.expression(default)
             case ir.Call():
@@ -238,7 +239,7 @@ class _Reading:
                 raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
-        self.facts = known
+        self.facts = facts
 
     def call(self, call: ir.Call) -> None:
         """Read a call: what the callee does, with the caller's variables and states."""

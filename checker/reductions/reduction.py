@@ -10,7 +10,7 @@ Out: a `Reduction`, which goes with a kernel (checker/compile/kernel.py), also t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import factorial, prod
@@ -26,58 +26,17 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Clearing:
-    """Cells of a field, by their positions, with the value that each cell gets: always, or while the cell at the
-    position `guard` has one of `values`, as `where` says in words."""
+    """Cells of a field that a search sets to one value: always, or while a guard cell has some values."""
 
     field: str
     cells: tuple[tuple[int, int], ...]
+    """The position of each cell, and the value that it gets."""
     where: str = ""
+    """The condition in words; empty: always."""
     guard: int | None = None
+    """The position of the guard cell."""
     values: tuple[int, ...] = ()
-
-
-def cleared(clearings: Sequence[Clearing], cells: Cells) -> Cells:
-    """The state with its dead cells cleared."""
-    after = list(cells)
-    for one in clearings:
-        if one.guard is None or after[one.guard] in one.values:
-            for position, value in one.cells:
-                after[position] = value
-    return tuple(after)
-
-
-def worthwhile(clearings: Sequence[Clearing], states: NDArray[np.int64]) -> tuple[Clearing, ...]:
-    """The clearings that reduce the number of these states, one per row."""
-    # One number identifies a state: a sum of its cells with random weights.
-    weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
-
-    def count(chosen: Sequence[Clearing]) -> int:
-        rows = states.copy()
-        for one in chosen:
-            here = slice(None) if one.guard is None else np.isin(rows[:, one.guard], one.values)
-            for position, value in one.cells:
-                rows[here, position] = value
-        return len(np.unique(rows @ weights))
-
-    left = tuple(clearings)
-    fewest = count(left)
-    if fewest == count(()):
-        return ()
-    for field, where in dict.fromkeys((one.field, one.where) for one in clearings):
-        others = tuple(one for one in left if (one.field, one.where) != (field, where))
-        if count(others) == fewest:
-            left = others
-    return left
-
-
-def says(clearings: Sequence[Clearing]) -> str:
-    """The cells in words: the fields, those together that are dead in the same states."""
-    fields: dict[str, list[str]] = {}
-    for one in clearings:
-        known = fields.setdefault(one.where, [])
-        if one.field not in known:
-            known.append(one.field)
-    return "; ".join(f"{', '.join(names)}{' where ' * bool(where)}{where}" for where, names in fields.items())
+    """The values of the guard cell."""
 
 
 Permutation = tuple[tuple[int, ...], ...]
@@ -109,17 +68,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Symmetry:
-    """The permutations: those of each block, combined. `sizes` are the sizes of the sorts; `arguments` holds for each
-    action, for each parameter, the sort of its values and whether they are subsets; `unordered` are the comparisons of
-    two elements that only spare the second look at a pair (checker/reductions/pairs.py); `configured` are the
-    generators over all elements whose range a kernel does not know, because the configuration determines it."""
+    """The permutations: those of each block, combined."""
 
     blocks: tuple[Block, ...]
     sizes: tuple[int, ...]
+    """The sizes of the sorts."""
     cells: tuple[Cell, ...]
     arguments: tuple[tuple[tuple[int | None, bool], ...], ...]
+    """For each action, for each parameter, the sort of its values and whether they are subsets."""
     unordered: frozenset[Place]
+    """The comparisons of two elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
     configured: frozenset[Place]
+    """The generators over all elements whose range a kernel does not know, because the configuration determines it."""
 
     @property
     def order(self) -> int:
@@ -137,14 +97,17 @@ class Symmetry:
         """The permutation that changes nothing."""
         return tuple(tuple(range(size)) for size in self.sizes)
 
-    def permutations(self) -> Iterator[Permutation]:
+    @cached_property
+    def permutations(self) -> list[Permutation]:
         """Every permutation of the group."""
+        permutations = []
         for chosen in itertools.product(*(itertools.permutations(block.elements) for block in self.blocks)):
             images = [list(range(size)) for size in self.sizes]
             for block, order in zip(self.blocks, chosen, strict=True):
                 for element, image in zip(block.elements, order, strict=True):
                     images[block.sort][element] = image
-            yield tuple(map(tuple, images))
+            permutations.append(tuple(map(tuple, images)))
+        return permutations
 
     def permuted(self, cells: Cells, images: Permutation) -> Cells:
         """The state in which each element is replaced by its image."""
@@ -166,47 +129,35 @@ class Symmetry:
         return after
 
     def between(self, cells: Cells, others: Cells) -> Permutation | None:
-        """The first permutation that maps one state to the other; None if there is none."""
+        """The first permutation that maps one state to the other; None if no permutation does."""
         places, tables = self.tables
         values = np.empty(places.shape, np.int64)
         for cell, value in zip(self.cells, cells, strict=True):
             values[:, cell.position] = value if cell.value is None else tables[cell.value][:, value]
         # The value that arrives at each place is compared with the value that must be there.
-        found = np.flatnonzero((values == np.array(others)[places]).all(axis=1))
-        return self.all_permutations[int(found[0])] if len(found) else None
-
-    @cached_property
-    def all_permutations(self) -> list[Permutation]:
-        """The permutations of the group, in a list."""
-        return list(self.permutations())
+        matches = np.flatnonzero((values == np.array(others)[places]).all(axis=1))
+        return self.permutations[int(matches[0])] if len(matches) else None
 
     @cached_property
     def numbers(self) -> dict[Permutation, int]:
         """The position of each permutation in the list."""
-        return {images: number for number, images in enumerate(self.all_permutations)}
+        return {images: number for number, images in enumerate(self.permutations)}
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
         """The tables of all permutations."""
-        return self._tables(self.all_permutations)
+        return self._tables(self.permutations)
 
     def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
         """For each permutation, the position to which each cell moves; and for each sort, for each permutation, the
         image of each element, followed by that of NONE, which is -1 and therefore takes the last place."""
-        known = {(cell.field, cell.indices): cell.position for cell in self.cells}
-        places = [
-            [
-                known[
-                    cell.field,
-                    tuple(
-                        index if axis is None else images[axis][index]
-                        for index, axis in zip(cell.indices, cell.axes, strict=True)
-                    ),
-                ]
-                for cell in self.cells
-            ]
-            for images in several
-        ]
+        positions = {(cell.field, cell.indices): cell.position for cell in self.cells}
+
+        def moved(cell: Cell, images: Permutation) -> int:
+            pairs = zip(cell.indices, cell.axes, strict=True)
+            return positions[cell.field, tuple(at if axis is None else images[axis][at] for at, axis in pairs)]
+
+        places = [[moved(cell, images) for cell in self.cells] for images in several]
         tables = [np.array([[*images[sort], NONE] for images in several]) for sort in range(len(self.sizes))]
         return np.array(places, np.int64).reshape(len(several), len(self.cells)), tables
 
@@ -254,13 +205,12 @@ class Reduction:
         if self.symmetry is not None:
             parts.append(f"symmetry: one state of each orbit of {self.symmetry.says}")
         if self.dead:
-            parts.append(f"dead cells: {says(self.dead)}")
+            fields: dict[str, list[str]] = {}
+            for field, where in self.clears:
+                fields.setdefault(where, []).append(field)
+            dead = [f"{', '.join(names)}{' where ' * bool(where)}{where}" for where, names in fields.items()]
+            parts.append(f"dead cells: {'; '.join(dead)}")
         return "; ".join(parts)
-
-    @property
-    def without_clearings(self) -> Reduction:
-        """The same without dead cells."""
-        return replace(self, dead=())
 
     @property
     def clears(self) -> dict[tuple[str, str], None]:
@@ -273,8 +223,31 @@ class Reduction:
 
     def worthwhile(self, states: NDArray[np.int64]) -> Reduction:
         """The same with those clearings that make these states, one per row, fewer."""
-        return replace(self, dead=worthwhile(self.dead, states))
+        # One number identifies a state: a sum of its cells with random weights.
+        weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
+
+        def count(chosen: Sequence[Clearing]) -> int:
+            rows = states.copy()
+            for clearing in chosen:
+                here = slice(None) if clearing.guard is None else np.isin(rows[:, clearing.guard], clearing.values)
+                for position, value in clearing.cells:
+                    rows[here, position] = value
+            return len(np.unique(rows @ weights))
+
+        left, fewest = self.dead, count(self.dead)
+        if fewest == count(()):
+            return replace(self, dead=())
+        for field_and_states in self.clears:
+            others = tuple(clearing for clearing in left if (clearing.field, clearing.where) != field_and_states)
+            if count(others) == fewest:
+                left = others
+        return replace(self, dead=left)
 
     def cleared(self, cells: Cells) -> Cells:
         """The state with its dead cells cleared."""
-        return cleared(self.dead, cells)
+        after = list(cells)
+        for clearing in self.dead:
+            if clearing.guard is None or after[clearing.guard] in clearing.values:
+                for position, value in clearing.cells:
+                    after[position] = value
+        return tuple(after)

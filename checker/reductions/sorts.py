@@ -172,8 +172,8 @@ class Sorts:
             for domain in declared.over:
                 self.domain(domain)
             if isinstance(declared.contents, Queue):
-                what = f"{instance.model.place_of(name)}: the places of a queue are in order"
-                self.domain(declared.contents.axis).faults.append(partial(str, what))
+                fault = f"{instance.model.place_of(name)}: the places of a queue are in order"
+                self.domain(declared.contents.axis).faults.append(partial(str, fault))
             values = declared.values
             self.values[name] = None
             if not values.is_flag and values.names is None:
@@ -249,8 +249,8 @@ class Sorts:
         for name in node.fields:
             layout = self.instance.layouts[name]
             if size and layout.count and (layout.low not in (0, NONE) or layout.high != size - 1):
-                what = f"field {name} holds {layout.low}..{layout.high}, and its numbers are used as elements of"
-                yield f"{path}: {what} {domains[0].__name__}"
+                text = f"field {name} holds {layout.low}..{layout.high}, and its numbers are used as elements of"
+                yield f"{path}: {text} {domains[0].__name__}"
 
 
 class _Reading:
@@ -264,11 +264,11 @@ class _Reading:
         self.loops: list[Node] = []
         self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
-    def fault(self, value: Value, span: ir.Span, what: str) -> None:
+    def fault(self, value: Value, span: ir.Span, text: str) -> None:
         """Note that elements of the value's sort are distinguished; {} in `what` is replaced by the text there."""
         if isinstance(value, Node):
             name = self.routine.name
-            value.root().faults.append(lambda: f"{span.place}: in {name}: {what.replace('{}', f'`{span.shown}`')}")
+            value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
         """Say that two values are compared, or that one is stored where the other one is read."""
@@ -306,8 +306,8 @@ class _Reading:
                 self.loop(statement)
             case ir.Require(condition):
                 for node in self.loops:
-                    what = "`require` in a loop: the first element decides; write require(all(...))"
-                    self.fault(node, statement.span, what)
+                    fault = "`require` in a loop: the first element decides; write require(all(...))"
+                    self.fault(node, statement.span, fault)
                 return self.truth(condition) is False
             case ir.Return(value):
                 self.unify(self.result, self.value(value), value.span)
@@ -323,25 +323,24 @@ class _Reading:
     def store(self, store: ir.Store) -> None:
         total = increase(store)
         if total is None:
-            value = self.value(store.value)
-            self.unify(self.cell(store.cell), value, store.value.span)
+            self.unify(self.cell(store.cell), self.value(store.value), store.value.span)
             return
         for value in [*(self.value(term.value) for term in total.terms[1:]), self.cell(store.cell)]:
             self.fault(value, store.span, "arithmetic with an element")
 
     def loop(self, loop: ir.Loop) -> None:
-        variable, known = loop.variable, dict(self.locals)
+        variable, before = loop.variable, dict(self.locals)
         node = self.iterated(loop.range, loop.span)
-        if variable in known:
-            self.unify(node, known[variable], loop.span)
+        if variable in before:
+            self.unify(node, before[variable], loop.span)
             self.fault(node, loop.span, f"after this loop, `{variable.name}` is the last element")
         self.locals[variable] = node
         self.loops.append(node)
         self.block(loop.body)
         self.loops.pop()
-        for what, where in order_faults(loop, self.sorts.reads.of(self.routine), known):
-            self.fault(node, where, what)
-        self.locals = known
+        for fault, where in order_faults(loop, self.sorts.reads.of(self.routine), before):
+            self.fault(node, where, fault)
+        self.locals = before
 
     # -------------------------------------------------------------------------------------------------- expressions
 
@@ -399,10 +398,10 @@ class _Reading:
                 assert_never(expression)
         return None
 
-    def computed(self, parts: Iterable[ir.Expression], what: str, span: ir.Span) -> None:
+    def computed(self, parts: Iterable[ir.Expression], fault: str, span: ir.Span) -> None:
         """Read operands of arithmetic, which must not be elements."""
         for part in parts:
-            self.fault(self.value(part), span, what)
+            self.fault(self.value(part), span, fault)
 
     def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
         """Numbers are compared, each with the next."""
@@ -459,8 +458,8 @@ class _Reading:
             case int(low), int(high):
                 node.ranges.append((low, high, span.place))
             case ends:
-                for one in (node, *ends):
-                    self.fault(one, span, f"`{numbers.span.shown}` depends on the state")
+                for end in (node, *ends):
+                    self.fault(end, span, f"`{numbers.span.shown}` depends on the state")
         return node
 
     def call(self, call: ir.Call) -> Value:

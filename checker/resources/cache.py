@@ -1,7 +1,7 @@
 """The cache: compiled kernels and proofs, in files whose names contain a digest of everything they depend on.
 
-In:  a path, `cache_folder() / KIND / NAME`, and content.
-Out: the content, if it is complete and was written under this name, otherwise None; the digest of the engines' source.
+A cache file has the path `cache_folder() / KIND / NAME`. Its content is returned only if it is complete and was written
+under this name.
 
 Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
 nobody else can write to them. Each is opened before its owner is checked, so that the checked file is the one read.
@@ -44,8 +44,7 @@ class NotPrivateError(Exception):
 
 def cache_folder() -> Path:
     """The folder of the cache: ISRCHECK_CACHE, else `isrcheck` in the user's cache folder, else a temporary folder."""
-    own = os.environ.get("ISRCHECK_CACHE")
-    if own:
+    if own := os.environ.get("ISRCHECK_CACHE"):
         return Path(own)
     folder = os.environ.get("XDG_CACHE_HOME")
     try:
@@ -82,7 +81,6 @@ def kept(path: Path) -> bytes | None:
 def why_not_kept(path: Path) -> str:
     """Why the cache file cannot be written, with the cure if there is one; empty if it can be written."""
     try:
-        path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
         with _folder_of(path, is_made=True):
             is_writable = os.access(path.parent, os.W_OK)
     except NotPrivateError as refused:
@@ -92,14 +90,9 @@ def why_not_kept(path: Path) -> str:
     return "" if is_writable else f"{escaped(str(path.parent))} cannot be written"
 
 
-def can_keep(path: Path) -> bool:
-    """Whether the cache file can be written, in a folder that is private."""
-    return not why_not_kept(path)
-
-
 def keep(path: Path, content: bytes) -> None:
-    """Write a cache file for later runs; do nothing if its folder is not private or has no room."""
-    with contextlib.suppress(OSError, NotPrivateError), _folder_of(path) as folder:
+    """Write a cache file for later runs; do nothing if its folder cannot be made, is not private or has no room."""
+    with contextlib.suppress(OSError, NotPrivateError), _folder_of(path, is_made=True) as folder:
         draft = f"{secrets.token_hex(8)}.draft"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         try:
@@ -118,7 +111,7 @@ def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], b
     content = kept(path)
     if content is None:
         content = make()
-        if is_whole() and can_keep(path):
+        if is_whole():
             keep(path, content)
     return content
 
@@ -130,10 +123,12 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
-    """Open the folder of a file; with `is_made`, create the folder first. Raises NotPrivateError, OSError.
+    """Open the folder of a file; with `is_made`, create it and the cache first. Raises NotPrivateError, OSError.
 
     The cache itself may be a symbolic link; the folders in it may not.
     """
+    if is_made:
+        path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         cache = os.open(path.parent.parent, FOLDER)
         stack.callback(os.close, cache)
@@ -191,10 +186,10 @@ def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
 
 def modules_of(prefix: str, folder: Traversable, is_deep: bool = True) -> Iterator[tuple[str, Traversable]]:
     """The modules in a folder, with those in its subfolders if `is_deep`; the folder may be in an archive."""
-    for one in folder.iterdir():
-        name = f"{prefix.replace('.', '/')}/{one.name}"
-        if one.is_dir():
+    for entry in folder.iterdir():
+        name = f"{prefix.replace('.', '/')}/{entry.name}"
+        if entry.is_dir():
             if is_deep:
-                yield from modules_of(name, one)
-        elif one.name.endswith(".py"):
-            yield name, one
+                yield from modules_of(name, entry)
+        elif entry.name.endswith(".py"):
+            yield name, entry

@@ -1,9 +1,5 @@
-"""Limits of time and memory: those that the user sets, what a whole command has left, and those of the symbolic engine;
+"""Limits of time and memory: those that the user sets, the budget of a whole command, and those of the symbolic engine;
 the memory of the machine, and the memory that this process uses.
-
-In:  options of the command line; the files in which Linux reports memory and its limits.
-Out: `Limits` of a search; a `Budget`, with the limits that are left for each stage, and `Spent`, if a stage that does
-     not look at the clock exceeds them; a `FormulaBudget`, and `UndecidedError`, if it is used up; numbers of bytes.
 
 Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
 of a model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
@@ -61,8 +57,8 @@ def _limits(root: Path) -> Iterator[int]:
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
     """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        number, _, controllers_and_path = line.partition(":")
+        controllers, _, path = controllers_and_path.partition(":")
         if number == "0" and not controllers:
             yield "cgroup2", path
         elif "memory" in controllers.split(","):
@@ -73,8 +69,8 @@ def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
     """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
     for line in _read(root / "proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
-        fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
-        is_of_memory = kind == "cgroup2" or (kind == "cgroup" and more and "memory" in more[-1].split(","))
+        fields, (kind, *options) = mount.split(" "), system.split(" ")
+        is_of_memory = kind == "cgroup2" or (kind == "cgroup" and options and "memory" in options[-1].split(","))
         if is_of_memory and len(fields) > 4:
             yield kind, _plain(fields[3]), _plain(fields[4])
 
@@ -93,28 +89,21 @@ def _read(path: Path) -> str:
         return ""
 
 
-def whole_resident() -> int:
-    """How many bytes of memory this process uses, pages of files included; 0 if the system does not report it."""
-    try:
-        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
-def resident() -> int:
+def resident(*, with_files: bool = False) -> int:
     """How many bytes of memory this process uses; 0 if the system does not report it.
 
-    Pages of files do not count. Those of a library are read when it is first used, and can be dropped at any time.
+    Pages of files do not count without `with_files`. Those of a library are read when it is first used, and can be
+    dropped at any time.
     """
     try:
-        pages = STATM.read_bytes().split()
-        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
+        _, pages, of_files, *_ = map(int, STATM.read_bytes().split())
     except OSError:
         return 0
+    return (pages if with_files else pages - of_files) * os.sysconf("SC_PAGE_SIZE")
 
 
 MOST_THREADS_FOR_A_CLUSTER = 8
-"""The most threads for a cluster if the command line does not give a number: one for each core, but at most so many."""
+"""Without a number on the command line, a command for a cluster has one thread for each core, but at most so many."""
 
 SECONDS_FOR_A_CLUSTER = 60.0
 """The time limit of a command for a cluster, if the command line gives none."""
@@ -168,10 +157,10 @@ class Budget:
         """The seconds that are left, at least 0; None: no limit."""
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
-    def limits(self, asked: Limits) -> Limits:
-        """The limits for a stage: those given, with the seconds reduced to what the command has left."""
-        seconds = min((one for one in (asked.seconds, self.left) if one is not None), default=None)
-        return replace(asked, seconds=seconds)
+    def limits(self, limits: Limits) -> Limits:
+        """These limits for a stage, with the seconds reduced to what the command has left."""
+        seconds = [seconds for seconds in (limits.seconds, self.left) if seconds is not None]
+        return replace(limits, seconds=min(seconds, default=None))
 
     def look(self, memory: int) -> None:
         """Raise Spent if the time is over, or if `memory` bytes exceed the memory limit."""

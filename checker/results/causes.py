@@ -1,7 +1,6 @@
 """Several counterexamples of one property with distinct causes, and how reports show them.
 
-In:  nothing; the search for causes fills the fields.
-Out: `DistinctCauses` of one property, and `Causes` of all, a part of a run.
+Out: `DistinctCauses` of one property, filled by the search for causes; `Causes` of all properties, a part of a run.
 """
 
 from __future__ import annotations
@@ -33,20 +32,23 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class DistinctCauses:
-    """The distinct causes of the violations of one property, or of its permitted failures.
-
-    Of `candidates` paths, `looked_at` were examined to find `asked` causes; `stopped` says why the examination ended
-    early.
-    """
+    """The distinct causes of the violations of one property, or of its permitted failures."""
 
     prop: Property
     word: Word
+    """VIOLATED or PERMITTED."""
     asked: int
+    """The number of causes that were requested."""
     exploration: Exploration
+    """The search that found the candidates."""
     candidates: int = 0
+    """The number of paths to different failures."""
     looked_at: int = 0
+    """The number of these paths that were examined."""
     stopped: str | None = None
+    """Why the examination ended early; None if it did not."""
     found: tuple[Counterexample, ...] = ()
+    """One counterexample for each cause."""
 
     @property
     def reach(self) -> str:
@@ -54,23 +56,20 @@ class DistinctCauses:
         if self.stopped is not None:
             return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
         if len(self.found) == self.asked:
-            if self.exploration.stopped is not None:
-                why = WHY_STOPPED[self.exploration.stopped]
-                return f"as many as requested; there may be more, some with fewer faults: {why}"
-            return "as many as requested; there may be more"
-        exploration = self.exploration
-        far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
-        states = f"a shortest path to each of {self.candidates:,} first failures"
+            why = self.exploration.stopped
+            fewer = f", some with fewer faults: {WHY_STOPPED[why]}" if why is not None else ""
+            return f"as many as requested; there may be more{fewer}"
+        far = "in the whole state space" if self.exploration.exhausted else f"to depth {self.exploration.judged}"
+        paths = f"a shortest path to each of {self.candidates:,} first failures"
         alike = self.candidates - self.looked_at
         if alike:
-            states += f", of which {alike:,} take the same actions in the same order as {MOST_ALIKE} that were examined"
-        return f"no other cause was found {far} in {states}"
+            paths += f", of which {alike:,} take the same actions in the same order as {MOST_ALIKE} that were examined"
+        return f"no other cause was found {far} in {paths}"
 
     def lines(self, show: Callable[[Path], str]) -> list[str]:
         """The counterexamples as lines of text; `show` returns the command that shows a trace file."""
-        count = len(self.found)
-        what = f"{count} counterexamples with different causes" if count != 1 else "1 counterexample"
-        lines = ["", f"{self.prop.name}, {self.word.value}: {what}, {self.reach}"]
+        count = counted(len(self.found), "counterexample") + " with different causes" * (len(self.found) != 1)
+        lines = ["", f"{self.prop.name}, {self.word.value}: {count}, {self.reach}"]
         for number, example in enumerate(self.found, 1):
             cause = example.cause
             faults = ", ".join(f"{spaced(name)} {times}" for name, times in cause.faults) or "no fault"

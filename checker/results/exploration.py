@@ -1,8 +1,8 @@
 """The results of searches, as plain values: those of the explorer, and those of bounded model checking.
 
-In:  nothing; the engines fill the fields.
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
      to the first state (or transition) that violates or reaches it; a `BmcResult`; the forecast of a level's size.
+     The engines fill the fields.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Findings:
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
     the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
     property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
-    search, otherwise the levels up to the one that decided the property.
+    search, otherwise the levels up to that which decided the property.
 
     For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
     true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it. For a
@@ -97,8 +97,7 @@ class Exploration:
     judged: int = 0
     """The depth to which every state was reached and judged."""
     stopped: str | None = None
-    """Why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost (Spark), disk
-    (full), or None."""
+    """Why it ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or None."""
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
@@ -111,8 +110,7 @@ class Exploration:
     evaluations of properties, that leave a declared range."""
     reached: ReachedStates | None = None
     reduction: str = ""
-    """Which states represent others in this search, so that all counts are counts of representatives; empty: every
-    state was visited."""
+    """Which states represent others, so that all counts are of representatives; empty: every state was visited."""
 
     @property
     def distinct(self) -> int:
@@ -151,10 +149,7 @@ class Exploration:
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning.
-
-    `nodes` is the size of the formula, `times` the seconds for each depth, and `solver` the solver with its version.
-    """
+    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning."""
 
     instance: Instance
     limits: Limits
@@ -163,9 +158,12 @@ class BmcResult:
     stopped: str | None = None
     seconds: float = 0.0
     nodes: int = 0
+    """The size of the formula."""
     times: list[float] = field(default_factory=list)
+    """The time for each depth, in seconds."""
     findings: dict[str, Findings] = field(default_factory=dict)
     solver: str = "Z3"
+    """The solver with its version."""
 
     @property
     def is_complete(self) -> bool:
@@ -175,11 +173,7 @@ class BmcResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search.
-
-    `forecast` is the expected number of states in the next level, if it can be said. A search on disk has
-    `bytes_on_disk`, and `candidates`: states of the next level, some of which may turn out to be duplicates.
-    """
+    """A progress report of a running search. Fields with the same name as in `Exploration` have the same meaning."""
 
     seconds: float
     depth: int
@@ -188,8 +182,11 @@ class Progress:
     frontier: int
     bytes_used: int
     forecast: int | None = None
+    """The expected number of states in the next level; None if the search is too short for a forecast."""
     bytes_on_disk: int | None = None
+    """The size of a search on disk; None for other searches."""
     candidates: int = 0
+    """On disk, the states of the next level so far, some of which may turn out to be duplicates."""
 
 
 # ------------------------------------------------------------------------------------------------------- as plain data
@@ -217,8 +214,7 @@ def _whole(value: int | list[int]) -> int | list[int]:
 
 
 def _written(finding: Finding) -> PlainData:
-    path = finding.path
-    witness = None
+    witness, path = None, finding.path
     if path is not None:
         witness = {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
         witness |= {} if path.loop is None else {"loop": int(path.loop)}
@@ -229,17 +225,15 @@ def exploration_of(data: PlainData, instance: Instance, limits: Limits) -> Explo
     """The exploration that plain data describe."""
     counts = {name: data[name] for name in (*COUNTED, "stopped", "seconds")}
     findings = {
-        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]), one["unjudged"])
-        for name, one in data["findings"].items()
+        name: Findings(_read(kinds["found"]), _read(kinds["permitted"]), _read(kinds["erred"]), kinds["unjudged"])
+        for name, kinds in data["findings"].items()
     }
     return Exploration(instance, limits, findings=findings, **counts)
 
 
 def _read(written: PlainData) -> Finding:
     path = written["witness"]
-    if path is None:
-        return Finding(written["count"])
-    return Finding(written["count"], StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))
+    return Finding(written["count"], path and StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))
 
 
 # ---------------------------------------------------------------------------------------------------------- forecasts
@@ -268,9 +262,6 @@ def mean_error(levels: Sequence[int]) -> tuple[float, int] | None:
 
     The last level counts only if it is complete.
     """
-    errors = []
-    for number, real in enumerate(levels):
-        expected = forecast(levels[:number])
-        if expected is not None and real:
-            errors.append(abs(expected - real) / real)
+    expected = [(forecast(levels[:number]), real) for number, real in enumerate(levels)]
+    errors = [abs(states - real) / real for states, real in expected if states is not None and real]
     return (sum(errors) / len(errors), len(errors)) if errors else None

@@ -85,20 +85,18 @@ def faults_of(instance: Instance) -> dict[str, int]:
 
 
 def faults_line(*instances: Instance) -> str:
-    """Return the faults that instances of one model consider, with their budgets, and those that they could consider,
-    with budget 0."""
+    """Return the faults that instances of one model consider, with their budgets, and the faults with budget 0."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"
-    faults = {name: sorted({one[name] for one in budgets}) for name in budgets[0]}
+    faults = {name: sorted({budget[name] for budget in budgets}) for name in budgets[0]}
     considered = [f"{spaced(name)} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
 
     def can_have(instance: Instance, fault: str) -> bool:
         """Whether the configuration allows a budget for this fault; the model may refuse it with this protocol."""
+        values = dict(instance.configuration.items()) | {fault: 1}
         with suppress(UsageError):
-            return bool(
-                instance.model.instance(instance.protocol.name, dict(instance.configuration.items()) | {fault: 1})
-            )
+            return bool(instance.model.instance(instance.protocol.name, values))
         return False
 
     absent = [name for name, counts in faults.items() if not any(counts)]
@@ -108,9 +106,11 @@ def faults_line(*instances: Instance) -> str:
 
 
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
-    """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth: to that
-    depth; one step further for a deadlock, because only the states before the last depth are expanded; or to the end,
-    because only a complete search finds stuck states and loops."""
+    """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth.
+
+    That is this depth; for a deadlock one step more, because only the states before the last depth are expanded; for
+    stuck states and loops the whole state space, because only a complete search finds them.
+    """
     if prop is DEADLOCK and depth is not None:
         depth += 1
     return command_of(target, instance, None if prop.kind in WHOLE else depth)
@@ -118,12 +118,9 @@ def command_to_show(target: str, instance: Instance, prop: Property, depth: int 
 
 def command_of(target: str, instance: Instance, bound: int | None, *, deadlock: bool = True) -> str:
     """Return the command that repeats a search to `bound`, with only the options that differ from the defaults."""
-    words = ["check", *settings.words_of_name(target, instance)]
-    if bound is not None:
-        words += ["--bound", str(bound)]
-    if not deadlock:
-        words.append("--no-deadlock")
-    return escaped(shlex.join([*words, *settings.words_of_values(instance)]))
+    options = [*([] if bound is None else ["--bound", str(bound)]), *([] if deadlock else ["--no-deadlock"])]
+    words = ["check", *settings.words_of_name(target, instance), *options, *settings.words_of_values(instance)]
+    return escaped(shlex.join(words))
 
 
 # ---------------------------------------------------------------------------------------------------- disabled actions
@@ -169,17 +166,12 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
     """Yield the first initial state, then one initial state for each combination of values of these fields."""
     states = instance.initial_states
     yield states[0]
-    columns = [
-        instance.layouts[name].offset + cell
-        for name in sorted(fields & instance.layouts.keys())
-        for cell in range(instance.layouts[name].count)
-    ]
-    rows = zip(*map(states.column, columns), strict=True)
+    places = [instance.layouts[name] for name in sorted(fields & instance.layouts.keys())]
+    columns = [place.offset + cell for place in places for cell in range(place.count)]
     first: dict[tuple[int, ...], int] = {}
-    for number, row in enumerate(rows):
+    for number, row in enumerate(zip(*map(states.column, columns), strict=True)):
         first.setdefault(row, number)
-    for number in first.values():
-        yield states[number]
+    yield from map(states.__getitem__, first.values())
 
 
 def _reads(guard: ir.Expression) -> frozenset[str]:

@@ -25,8 +25,7 @@ STATE_OFFSET, STEP_OFFSET = WORD_BYTES, 2 * WORD_BYTES
 """The byte offsets of the first state and of its step within a row, which begins with the count."""
 
 SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""The byte offsets of the successor count and of the failure flag within the status row, which begins with the
-state."""
+"""The byte offsets of the successor count and of the failure flag in the status row, which begins with the state."""
 
 
 class EntryKind(IntEnum):
@@ -44,8 +43,7 @@ PREMISE = 4
 
 
 def judgement(kind: EntryKind) -> int:
-    """The mark of a state for a property that only a whole search judges: 0 where it is true, this where it has such a
-    result."""
+    """The mark of a state with such a result, for a property that only a whole search judges; elsewhere it is 0."""
     return 1 + kind
 
 
@@ -146,8 +144,8 @@ class KernelResults:
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
         """The first state that was counted for one of these properties."""
         rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
-        found = rows[rows[:, 0] > 0, 1]
-        return int(found.min()) if len(found) else None
+        states = rows[rows[:, 0] > 0, 1]
+        return int(states.min()) if len(states) else None
 
     def entry(self, number: int, kind: EntryKind) -> Entry:
         """The row of property `number` for this kind of result."""
@@ -207,11 +205,11 @@ class KernelResults:
         Of the first states of two rows, the one with the smaller number is kept.
         """
         for row in np.flatnonzero(other._table[:-1, 0]):
-            known, found = self._entry(row), other._entry(row)
-            number = number_of(found.state)
-            if not known.count or number < known.state:
-                self._table[row, 1:] = number, found.step
-            self._table[row, 0] += found.count
+            own, further = self._entry(row), other._entry(row)
+            number = number_of(further.state)
+            if not own.count or number < own.state:
+                self._table[row, 1:] = number, further.step
+            self._table[row, 0] += further.count
 
     def _entry(self, row: int | np.intp) -> Entry:
         return Entry(*self._table[row].tolist())

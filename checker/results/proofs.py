@@ -1,6 +1,5 @@
 """The results of the prover, as plain values.
 
-In:  nothing; the prover fills the fields.
 Out: for each property a `Proof`, or an `Attempt` with the counterexample to induction that prevents it.
 """
 
@@ -16,7 +15,7 @@ from isrcheck.models.language.model import Property, Step
 class CounterexampleToInduction:
     """A state in which every hypothesis holds, a step, and the next state, in which the property `claim` fails.
 
-    A cell is None if the unbounded abstraction lacks it. `step` is None if it is a step of the abstraction; `says`
+    Cells that the unbounded abstraction lacks are None, and so is `step` for a step of the abstraction; `says`
     describes the step.
     """
 
@@ -72,8 +71,8 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last failed attempt to prove the property with this name; None if there is none."""
-        return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
+        """The last failed attempt to prove the property with this name; None without one."""
+        return next((attempt for attempt in reversed(self.attempts) if attempt.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:
         """These results together with those of a later phase."""
@@ -82,7 +81,7 @@ class Proofs:
         return Proofs(
             proofs,
             # A failed attempt within bounds does not matter if a later phase succeeded.
-            [one for one in attempts if one.every_length or one.prop.name not in proofs],
+            [attempt for attempt in attempts if attempt.every_length or attempt.prop.name not in proofs],
             self.lost | other.lost,
             self.seconds + other.seconds,
             self.stopped or other.stopped,

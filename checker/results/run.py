@@ -40,6 +40,8 @@ class Part:
     """The key of its object in the object of the run."""
     engine: ClassVar[str] = ""
     """The name of the engine of a run with this part; empty if the part does not determine it."""
+    how: ClassVar[str] = ""
+    """How that engine searches, in words; empty like `engine`."""
     is_below_traces: ClassVar[bool] = False
     """Whether its lines follow the list of traces."""
 
@@ -152,6 +154,7 @@ class Z3Agreement(Part):
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
+    how: ClassVar[str] = "breadth first, and by Z3"
 
     result: BmcResult
 
@@ -161,22 +164,22 @@ class Z3Agreement(Part):
         return self.result.stopped
 
     def lines(self, run: Run, /) -> list[str]:
-        """To which depth the engines agree, and what Z3 has checked."""
+        """The depth to which the engines agree, and what Z3 has checked."""
         return ["", self._agreement(run), *unrolled_lines(self.result)]
 
     def screen_lines(self, run: Run, width: int, /) -> list[str]:
-        """To which depth the engines agree."""
+        """The depth to which the engines agree."""
         return ["", *wrapped(self._agreement(run), width)]
 
     def _agreement(self, run: Run) -> str:
-        """To which depth the engines agree, and which properties Z3 does not judge."""
-        far = min(self.result.judged, run.exploration.judged)
-        if far < 0:
+        """The depth to which the engines agree, and the properties that Z3 does not judge."""
+        depth = min(self.result.judged, run.exploration.judged)
+        if depth < 0:
             return "there is nothing to compare"
-        alone = [name for name, findings in self.result.findings.items() if findings.unjudged]
-        kinds = {v.prop.kind.value for v in run.verdicts if v.prop.name in alone}
-        unasked = f", except {', '.join(alone)}: Z3 does not judge {' and '.join(sorted(kinds))}" if alone else ""
-        return f"the engines agree on every property to depth {far}{unasked}"
+        unjudged = [name for name, findings in self.result.findings.items() if findings.unjudged]
+        kinds = {v.prop.kind.value for v in run.verdicts if v.prop.name in unjudged}
+        left = f", except {', '.join(unjudged)}: Z3 does not judge {' and '.join(sorted(kinds))}" if unjudged else ""
+        return f"the engines agree on every property to depth {depth}{left}"
 
     def undecided(self, _run: Run, /) -> str:
         """Why Z3 was cut short, and how far it got; empty if it was not."""
@@ -229,7 +232,7 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
 def property_lines(run: Run) -> list[str]:
     """Return a line for each property: its verdict, and the number of failing states or transitions."""
     is_counted = run.engine != "z3" and run.counts_once
-    rows = [[label_of(one.prop), one.text, *(_counted(run, one) if is_counted else ("", ""))] for one in run.verdicts]
+    rows = [[label_of(v.prop), v.text, *(_counted(run, v) if is_counted else ("", ""))] for v in run.verdicts]
     return [*table(rows, right=frozenset({2})), *range_lines(run.verdicts)]
 
 
@@ -248,9 +251,9 @@ def _counted(run: Run, verdict: Verdict) -> tuple[str, str]:
     return f"{count:,}", unit
 
 
-def range_lines(found: Sequence[Verdict]) -> list[str]:
+def range_lines(judged: Sequence[Verdict]) -> list[str]:
     """Return the message of the reference semantics if a value left its declared range."""
-    return [f"  {one.note} (step {one.depth})" for one in found if one.prop is IN_RANGE]
+    return [f"  {v.note} (step {v.depth})" for v in judged if v.prop is IN_RANGE]
 
 
 def action_lines(exploration: Exploration) -> list[str]:
@@ -271,12 +274,8 @@ def never_fired(exploration: Exploration) -> list[str]:
 def search_summary(run: Run) -> tuple[str, str, str]:
     """Return the configuration, the considered faults, and the kind and bound of a search, each as text."""
     instance, limits = run.exploration.instance, run.exploration.limits
-    how = {
-        "local": "breadth first",
-        "z3": "Z3, depth by depth",
-        "all": "breadth first, and by Z3",
-        "spark": "breadth first on Spark",
-    }[run.engine]
+    usual = "Z3, depth by depth" if isinstance(run.exploration, BmcResult) else "breadth first"
+    how = next((part.how for part in run.parts if part.how), usual)
     bound = "every behaviour of any length"
     if limits.depth is not None:
         bound = f"every behaviour of at most {counted(limits.depth, 'step')}"
@@ -290,13 +289,8 @@ def text(run: Run) -> str:
     """Return the detailed results of one search as text; the verdict is the last line."""
     exploration = run.exploration
     configuration, faults, search = search_summary(run)
-    lines = [
-        introduction(exploration.instance),
-        "",
-        f"configuration  {configuration}",
-        f"faults         {faults}",
-        f"search         {search}",
-    ]
+    lines = [introduction(exploration.instance), "", f"configuration  {configuration}"]
+    lines += [f"faults         {faults}", f"search         {search}"]
     if isinstance(exploration, Exploration) and exploration.reduction:
         lines.append(f"reduction      {exploration.reduction}")
     lines += ["", *property_lines(run), ""]
@@ -359,13 +353,9 @@ def verdict_line(run: Run) -> str:
         case Word.PROVED:
             return "PROVED: every property holds at every depth; the basis of each proof is given above"
         case Word.NOT_APPLICABLE:
-            far = (
-                EXHAUSTED
-                if exploration.exhausted
-                else f"searched to depth {exploration.judged}; longer behaviours were not searched"
-            )
+            partly = f"searched to depth {exploration.judged}; longer behaviours were not searched"
             why = "no property applies under this configuration" if run.verdicts else "the model has no property"
-            return f"n/a: {why}; {far}"
+            return f"n/a: {why}; {EXHAUSTED if exploration.exhausted else partly}"
         case Word.NO_VIOLATION:
             fails = f"no behaviour of at most {counted(exploration.judged, 'step')} breaks a property"
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {fails}; {NOT_LONGER}{_unproved(run)}"
@@ -387,14 +377,11 @@ def _undecided(run: Run) -> str:
     """Return the verdict line if the search, the check with Z3 or the proofs were cut short."""
     exploration = run.exploration
     if not exploration.is_complete:
-        why = WHY_STOPPED.get(exploration.stopped or "", "")
         far = "nothing was searched"
         if exploration.judged >= 0:
-            far = (
-                f"only behaviours of at most {counted(exploration.judged, 'step')} were searched;"
-                " a longer one may break a property"
-            )
-        return f"UNDECIDED: {why}; {far}"
+            steps = counted(exploration.judged, "step")
+            far = f"only behaviours of at most {steps} were searched; a longer one may break a property"
+        return f"UNDECIDED: {WHY_STOPPED.get(exploration.stopped or '', '')}; {far}"
     further = next(filter(None, (part.undecided(run) for part in run.parts)), "")
     unjudged = [f"{verdict.prop.name}: {verdict.note}" for verdict in run.verdicts if verdict.word is Word.UNDECIDED]
     return f"UNDECIDED: {further or '; '.join(unjudged)}"

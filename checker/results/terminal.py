@@ -27,14 +27,11 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((indent + "  ".join(cells)).rstrip())
-    return lines
+    justify = [str.rjust if column in right else str.ljust for column in range(len(widths))]
+    return [
+        (indent + "  ".join(side(cell, width) for side, cell, width in zip(justify, row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
 
 
 def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]:
@@ -120,25 +117,23 @@ class ProgressLine:
     def report(self, progress: Progress) -> None:
         """Report the progress of a search."""
         rate = progress.generated / max(progress.seconds, 1e-9)
-        more = ""
-        if progress.forecast is not None:
-            more += f", next level about {progress.forecast:,}"
-        if progress.bytes_on_disk is not None:
-            more += f", {progress.candidates:,} candidates, {human_bytes(progress.bytes_on_disk)} on disk"
-        self.tell(
-            f"depth {progress.depth}, {progress.distinct:,} distinct,"
-            f" {progress.generated:,} generated ({rate:,.0f}/s), {progress.frontier:,} to expand,"
-            f" {human_bytes(progress.bytes_used)}{more}",
-            progress.seconds,
+        text = (
+            f"depth {progress.depth}, {progress.distinct:,} distinct, {progress.generated:,} generated ({rate:,.0f}/s),"
+            f" {progress.frontier:,} to expand, {human_bytes(progress.bytes_used)}"
         )
+        if progress.forecast is not None:
+            text += f", next level about {progress.forecast:,}"
+        if progress.bytes_on_disk is not None:
+            text += f", {progress.candidates:,} candidates, {human_bytes(progress.bytes_on_disk)} on disk"
+        self.tell(text, progress.seconds)
 
-    def tell(self, what: str, seconds: float) -> None:
-        """Report the progress `what` of a task that has run for `seconds`."""
+    def tell(self, text: str, seconds: float) -> None:
+        """Report the progress of a task that has run for `seconds`."""
         now = time.monotonic()
         if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
         self.said = now
-        line = escaped(f"{self.subject}: {seconds:.0f} s, {what}")
+        line = escaped(f"{self.subject}: {seconds:.0f} s, {text}")
         if self.is_terminal:
             # A wrapped line could not be overwritten.
             line = line[: shutil.get_terminal_size().columns - 1]

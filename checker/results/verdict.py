@@ -45,39 +45,42 @@ WHY_STOPPED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about one property: the verdict, its depth, and the paths that show it.
-
-    `permitted` is a failure that the configuration permits, even if the verdict is graver. A verdict PROVED rests on
-    `proof`; `is_unproved` says that no proof was found, `is_unattempted` that there was no time to look for one.
-    """
+    """What is known about one property: the verdict, its depth, and the paths that show it."""
 
     prop: Property
     word: Word
     depth: int | None = None
+    """The step at which the property fails or is reached; for NO VIOLATION and NOT REACHED, the depth searched."""
     violating: int = 0
+    """The number of states or transitions that violate or reach the property."""
     path: StepPath | None = None
+    """A shortest path to the first of them."""
     permitted: Finding | None = None
+    """A failure that the configuration permits, even if the verdict is graver."""
     note: str = ""
+    """The reason for UNDECIDED; for `in_range`, the error."""
     proof: Proof | None = None
+    """The proof on which PROVED rests."""
     is_unproved: bool = False
+    """Whether a proof was looked for and not found."""
     is_unattempted: bool = False
+    """Whether there was no time to look for a proof."""
 
     @property
     def failing_paths(self) -> list[tuple[str, StepPath, str]]:
         """The paths that show how the property fails: the name of each, the path, and what it shows."""
-        name, found = self.prop.name, []
+        name, paths = self.prop.name, []
         if self.word is Word.VIOLATED and self.path is not None:
-            found.append((name, self.path, Word.VIOLATED.value))
+            paths.append((name, self.path, Word.VIOLATED.value))
         if self.permitted is not None and self.permitted.path is not None:
             key = name if self.word is Word.PERMITTED else f"{name} (permitted)"
-            found.append((key, self.permitted.path, Word.PERMITTED.value))
-        return found if self.prop.kind is not Kind.SOMETIMES else []
+            paths.append((key, self.permitted.path, Word.PERMITTED.value))
+        return paths if self.prop.kind is not Kind.SOMETIMES else []
 
     @property
     def text(self) -> str:
         """The verdict as it is printed."""
-        note = " (not proved)" if self.is_unproved else " (proof undecided)" if self.is_unattempted else ""
-        return self.bare + note
+        return self.bare + " (not proved)" * self.is_unproved + " (proof undecided)" * self.is_unattempted
 
     @property
     def bare(self) -> str:
@@ -110,11 +113,11 @@ def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     The verdicts for the implicit properties `deadlock` and `in_range` come last, only if they are violated; the latter
     has a note about the error. Raises AssertionError if the reference semantics does not confirm the error.
     """
-    found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    judged = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     ends = exploration.findings.get(DEADLOCK.name, Findings())
     if ends.found.path is not None:
-        found.append(_verdict(exploration, DEADLOCK, ends))
-    return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
+        judged.append(_verdict(exploration, DEADLOCK, ends))
+    return [*judged, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else judged
 
 
 def range_verdict(exploration: Exploration | BmcResult) -> Verdict:
@@ -131,18 +134,18 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 """Verdicts of a search that a proof can still improve."""
 
 
-def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
+def refuse_contradictions(judged: Sequence[Verdict], proofs: Proofs) -> None:
     """Raise AssertionError if a proof contradicts the result of the search."""
-    for verdict in found:
+    for verdict in judged:
         assert verdict.prop.name not in proofs.proofs or verdict.word in PROVABLE, (
             f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
         )
 
 
-def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
+def with_proofs(judged: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
     """The verdicts, improved by proofs. Raises AssertionError if a proof contradicts a verdict."""
-    refuse_contradictions(found, proofs)
-    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in found]
+    refuse_contradictions(judged, proofs)
+    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in judged]
 
 
 def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
@@ -154,9 +157,8 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
-    if verdict.prop.kind in WHOLE:
-        return verdict  # Z3 does not judge properties of this kind
-    if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
+    # Z3 does not judge properties of the kinds in WHOLE.
+    if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
 
@@ -172,10 +174,10 @@ def _judge(exploration: Exploration | BmcResult, prop: Property) -> Verdict:
 
 def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     permitted = findings.permitted if findings.permitted.count else None
-    found = findings.found
-    if found.path is not None:
+    violations = findings.found
+    if violations.path is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
-        return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)
+        return Verdict(prop, word, violations.path.depth, violations.count, violations.path, permitted)
     note = findings.unjudged
     if not exploration.is_complete:
         note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
@@ -185,25 +187,22 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
         note = f"it cannot be evaluated at step {findings.erred.path.depth}"
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
-    if prop.kind is Kind.SOMETIMES:
-        if exploration.exhausted:
-            return Verdict(prop, Word.UNREACHABLE)
-        return Verdict(prop, Word.NOT_REACHED, exploration.judged)
+    is_sought = prop.kind is Kind.SOMETIMES
     if exploration.exhausted:
-        return Verdict(prop, Word.HOLDS)
-    return Verdict(prop, Word.NO_VIOLATION, exploration.judged)
+        return Verdict(prop, Word.UNREACHABLE if is_sought else Word.HOLDS)
+    return Verdict(prop, Word.NOT_REACHED if is_sought else Word.NO_VIOLATION, exploration.judged)
 
 
-def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
+def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; if the search was cut short, UNDECIDED at best."""
-    words = {verdict.word for verdict in found}
+    words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged
     settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
     if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)
     words -= {Word.NOT_APPLICABLE, Word.REACHED, Word.NOT_REACHED}
-    return next((word for word in Word if word in words), Word.HOLDS if found else Word.NOT_APPLICABLE)
+    return next((word for word in Word if word in words), Word.HOLDS if judged else Word.NOT_APPLICABLE)
 
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
@@ -233,7 +232,7 @@ def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
     judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
     # A step from the last states may still leave a declared range.
     depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
-    found = []
+    lines = []
     for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
         # The implicit properties have findings only where they are violated.
         ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
@@ -243,12 +242,12 @@ def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
         most = depth - 1 if name == DEADLOCK.name else depth
         decided = _depth(ours.found, most)
         if decided != _depth(theirs.found, most):
-            found.append(_line(name, "found", ours.found, theirs.found))
+            lines.append(_line(name, "found", ours.found, theirs.found))
         # Each engine stops looking for permitted failures once the property is violated.
         until = depth if decided is None else decided
         if _depth(ours.permitted, until) != _depth(theirs.permitted, until):
-            found.append(_line(name, "permitted", ours.permitted, theirs.permitted))
-    return found
+            lines.append(_line(name, "permitted", ours.permitted, theirs.permitted))
+    return lines
 
 
 def _depth(finding: Finding, most: int) -> int | None:
@@ -256,9 +255,9 @@ def _depth(finding: Finding, most: int) -> int | None:
     return depth if depth is not None and depth <= most else None
 
 
-def _line(name: str, what: str, ours: Finding, theirs: Finding) -> str:
+def _line(name: str, kind: str, ours: Finding, theirs: Finding) -> str:
     spelled = [
-        f"at step {one.path.depth}, steps {' '.join(map(str, one.path.steps))}" if one.path else "never"
-        for one in (ours, theirs)
+        f"at step {finding.path.depth}, steps {' '.join(map(str, finding.path.steps))}" if finding.path else "never"
+        for finding in (ours, theirs)
     ]
-    return f"{name}: {what} by the explorer {spelled[0]}; by Z3 {spelled[1]}"
+    return f"{name}: {kind} by the explorer {spelled[0]}; by Z3 {spelled[1]}"

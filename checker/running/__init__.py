@@ -2,5 +2,5 @@
 
 In:  an instance of a model, and an engine.
 Out: a `Run` (checker/results/run.py), and trace files.
-May import: spark, proofs, explicit, symbolic, compile, results, resources.
+May import: reductions, results, resources, and the engines.
 """

@@ -51,8 +51,7 @@ class MarkedFolder:
         return f"move it away, or give another folder with {self.option}"
 
     def put(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Replace the files of a folder, which must exist, by these; index.html comes last. Raises UsageError,
-        OSError."""
+        """Replace the files of an existing folder by these; index.html comes last. Raises UsageError, OSError."""
         earlier = self._named(folder)
         draft = draft_in(folder)
         try:
@@ -78,7 +77,7 @@ class MarkedFolder:
         return (json.dumps(content, indent=1) + "\n").encode(errors="replace")
 
     def _named(self, folder: Path) -> list[str]:
-        """Return the files that the marker of a folder lists, empty if there is none. Raises UsageError, OSError."""
+        """Return the files that the marker of a folder lists, none without a marker. Raises UsageError, OSError."""
         marker = folder / self.marker
         try:
             if marker.stat().st_size > MOST_MARKER:

@@ -81,32 +81,32 @@ class Proving(Part):
         """The section of the results about proofs, as lines of text."""
         instance, proofs = self.instance, self.proofs
         when = ", found by an earlier run" if proofs.is_kept else ""
-        found = [f"proofs (Z3 {solver_version()}, {proofs.seconds:.2f} s{when})"]
+        lines = [f"proofs (Z3 {solver_version()}, {proofs.seconds:.2f} s{when})"]
         for (where, basis), names in _together(instance, proofs).items():
-            found += _paragraph(f"{', '.join(names)}: PROVED{where}", "  ")
-            found += _paragraph(basis, "    ")
+            lines += _paragraph(f"{', '.join(names)}: PROVED{where}", "  ")
+            lines += _paragraph(basis, "    ")
         for premise in premises(instance, proofs, self.exploration):
-            found += _paragraph(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
+            lines += _paragraph(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
         for name, attempt in proofs.lost.items():
             if attempt.why == FALSE_INITIALLY or name in self.false:
                 depth = 0 if attempt.why == FALSE_INITIALLY else self.false[name].depth
                 where = f"a state that the explorer reaches at depth {depth}" if depth else "an initial state"
-                found += _paragraph(f"lemma {name} is false: in {where}", "  ")
-                continue
-            found += _paragraph(f"lemma {name} is not inductive: {attempt.why}{_shown(self, attempt)}", "  ")
-            found += _table(self, attempt)
+                lines += _paragraph(f"lemma {name} is false: in {where}", "  ")
+            else:
+                lines += self._failed(attempt, f"lemma {name} is not inductive")
         for attempt in proofs.attempts:
-            what = " for every length" if attempt.every_length else ""
+            every = " for every length" if attempt.every_length else ""
             also = " (it is proved within the bounds)" if attempt.prop.name in proofs.proofs else ""
-            text = f"{attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(self, attempt)}"
-            found += _paragraph(text, "  ")
-            found += _table(self, attempt)
+            lines += self._failed(attempt, f"{attempt.prop.name}: not proved{every}{also}")
         for prop in instance.properties:
             if prop.kind in WHOLE:
-                found += _paragraph(f"{prop.name}: Z3 does not prove {prop.kind.value}; the search judges it", "  ")
+                lines += _paragraph(f"{prop.name}: Z3 does not prove {prop.kind.value}; the search judges it", "  ")
         if proofs.stopped is not None:
-            found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
-        return found
+            lines.append(f"  the proofs were cut short: {WHY_CUT.get(proofs.stopped, 'Z3 found no answer')}")
+        return lines
+
+    def _failed(self, attempt: Attempt, claim: str) -> list[str]:
+        return [*_paragraph(f"{claim}: {attempt.why}{_shown(self, attempt)}", "  "), *_table(self, attempt)]
 
     def as_object(self, _run: Run, /) -> dict[str, Any]:
         """The object under `proofs`."""
@@ -127,8 +127,8 @@ class Proving(Part):
                 for proof in promised(proofs).values()
             ],
             "premises": [
-                {"premise": one.name, "established": one.established.value, "says": one.says}
-                for one in premises(self.instance, proofs, self.exploration)
+                {"premise": premise.name, "established": premise.established.value, "says": premise.says}
+                for premise in premises(self.instance, proofs, self.exploration)
             ],
             "not_proved": [_attempt_object(self, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)],
         }
@@ -138,16 +138,16 @@ def scope(instance: Instance, proof: Proof) -> str:
     """Return, in words, the configurations for which a proof holds."""
     entries = instance.model.entries
     values = dict(instance.configuration.items())
+
+    def spelled(names: list[str]) -> str:
+        return ", ".join(f"{name}={spell(entries[name], values[name])}" for name in names)
+
     if proof.every_length:
         open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
-        kept = [
-            f"{name}={spell(entries[name], values[name])}"
-            for name, entry in entries.items()
-            if entry.is_bound and not entry.is_open
-        ]
+        kept = [name for name, entry in entries.items() if entry.is_bound and not entry.is_open]
         open_sizes = f"any {_spaced(open_bounds)}, " if open_bounds else ""
         text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
-        text += f"; with {', '.join(kept)}" if kept else ""
+        text += f"; with {spelled(kept)}" if kept else ""
         return f"{text}; as long as every index into an unbounded array stays within it" if open_bounds else text
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     # The fields that a proposed lemma reads are unknown, and an exhaustive search depends on its budgets.
@@ -156,12 +156,9 @@ def scope(instance: Instance, proof: Proof) -> str:
     declared = [by_name[name] for name in names if name in by_name]
     is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
     free = independent_budgets(instance, [*instance.properties, *declared]) if is_known else []
-    fixed = [
-        f"{name}={spell(entries[name], values[name])}"
-        for name, entry in entries.items()
-        if entry.is_bound or (entry.is_budget and values[name] and name not in free)
-    ]
-    text = f"at any depth, with {', '.join(fixed) or 'no bounds'}"
+    budgets = {name for name, entry in entries.items() if entry.is_budget and values[name]}.difference(free)
+    fixed = [name for name, entry in entries.items() if entry.is_bound or name in budgets]
+    text = f"at any depth, with {spelled(fixed) or 'no bounds'}"
     text += f"; any number of {_spaced(free)}" if free else ""
     # A budget of 0 is an assumption as well: with one such fault, the same property may fail.
     none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
@@ -203,12 +200,11 @@ def _spaced(names: list[str]) -> str:
     return ", ".join(map(spaced, names))
 
 
-def _cut(stopped: str) -> str:
-    return {
-        "seconds": "the time limit was reached",
-        "memory": "Z3 reached the memory limit",
-        "interrupt": "interrupted",
-    }.get(stopped, "Z3 found no answer")
+WHY_CUT = {
+    "seconds": "the time limit was reached",
+    "memory": "Z3 reached the memory limit",
+    "interrupt": "interrupted",
+}
 
 
 def _shown(proving: Proving, attempt: Attempt) -> str:
@@ -218,8 +214,8 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
     key = key_of(attempt)
     text = f": {counterexample.says}"
     if key in proving.outside:
-        after = "which leaves its range" if attempt.prop is IN_RANGE else "after which"
-        text += f", {after}{':' if attempt.prop is IN_RANGE else ''} {proving.outside[key]}"
+        after = "which leaves its range:" if attempt.prop is IN_RANGE else "after which"
+        text += f", {after} {proving.outside[key]}"
     exploration = proving.exploration
     if attempt.prop.name in proving.failing:
         return f"{text}; the explorer refutes it: {proving.failing[attempt.prop.name]}"
@@ -256,13 +252,9 @@ def _table(proving: Proving, attempt: Attempt) -> list[str]:
         before = [counterexample.before[cell] for cell in cells]
         after = [counterexample.after[cell] for cell in cells]
         if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
-            line = f"    {place.name} {_row(before)}"
-            rows.append(line if before == after else f"{line} -> {_row(after)}")
+            line = f"    {place.name} {' '.join(map(str, before))}"
+            rows.append(line if before == after else f"{line} -> {' '.join(map(str, after))}")
     return rows
-
-
-def _row(values: list[int | None]) -> str:
-    return " ".join(str(value) for value in values)
 
 
 def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Out: a `Run` for each instance (checker/results/run.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,6 +46,7 @@ from isrcheck.checker.running.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.spark.session import Session
@@ -67,16 +68,13 @@ Compile = Callable[[Instance, Callable[[str], None]], Kernel]
 
 @dataclass(frozen=True)
 class Beginning:
-    """The kernel of an instance, and the time of enumerating the initial states, in seconds; `says` is the remark of a
-    report on a reduction that was not possible."""
+    """The beginning of a search."""
 
     kernel: Kernel
     seconds: float
+    """The time of enumerating the initial states."""
     says: str = ""
-
-    def said(self, reduction: str) -> str:
-        """The remark of a report, given the reduction that the search has used."""
-        return "; ".join(filter(None, (reduction, self.says)))
+    """Why a reduction was not possible, for a report."""
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
@@ -102,17 +100,17 @@ def _kept(budget: Budget) -> Iterator[None]:
 def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
     """Enumerate the initial states; returns the time taken, in seconds. Raises Spent, ModelError."""
     began = time.monotonic()
-    announced = False
+    is_announced = False
 
     def watch(count: int, size: int) -> None:
-        nonlocal announced
+        nonlocal is_announced
         budget.look(size)
         seconds = time.monotonic() - began
         if progress is None or seconds < QUIET:
             return
-        if not announced:
+        if not is_announced:
             progress.announce(f"{progress.subject}: enumerating the initial states")
-            announced = True
+            is_announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 
     with _kept(budget):
@@ -128,15 +126,17 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
 
 @dataclass(frozen=True)
 class AskedReduction:
-    """Whether a search may make its states fewer; whether it uses every symmetric domain, or those that the model
-    declares; why it must visit every state (empty: it need not); the options that say so; and whether dead cells are
-    cleared."""
+    """Whether and how a search makes its states fewer."""
 
     is_sought: bool = False
     symmetry: bool = False
+    """Whether every symmetric domain is used; otherwise, those that the model declares."""
     whole: str = ""
+    """Why the search must visit every state; empty: it need not."""
     words: str = ""
+    """The options of the command."""
     dead: bool = True
+    """Whether dead cells are cleared."""
 
     @classmethod
     def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
@@ -150,6 +150,26 @@ class AskedReduction:
 
 
 EVERY_STATE = AskedReduction()
+
+
+def reduction_for(
+    needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
+) -> AskedReduction:
+    """Whether and how a search makes its states fewer. Raises UsageError if symmetry excludes another option.
+
+    `needs` are the options that need every state: each as the user writes it, whether it is chosen, and what it does.
+    `symmetry` is the option of that name as the user writes it, and `is_off` whether every reduction is switched off.
+    """
+    option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
+    if is_symmetric and option:
+        raise UsageError(f"{symmetry} does not go with {option}, which {does}; leave one of them out")
+    if is_off:
+        return AskedReduction.switched_off()
+    return (
+        AskedReduction.by_default(symmetry=is_symmetric, whole=f"{option} {does}".strip())
+        if visits_states
+        else EVERY_STATE
+    )
 
 
 class CutShortError(Exception):
@@ -241,7 +261,7 @@ class SearchSession:
             exploration, parts = search(beginning.kernel, self.budget.limits(limits), progress.report)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
-            exploration.reduction = beginning.said(exploration.reduction)
+            exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
         progress.clear()
         return exploration, parts
 
@@ -258,23 +278,23 @@ class SearchSession:
         self,
         instance: Instance,
         progress: ProgressLine,
-        asked: AskedReduction = EVERY_STATE,
+        wanted: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
         """Prepare the search of an instance; a resumed search clears what it has `cleared_before`. Raises Spent,
         KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
-        if asked.is_sought:
+        if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
             if cleared_before is None:
                 reduction, says = kept_or_found(
                     instance,
-                    f"{asked.symmetry} {asked.dead} {asked.whole}",
-                    lambda: self._reduction(instance, asked, progress),
+                    f"{wanted.symmetry} {wanted.dead} {wanted.whole}",
+                    lambda: self._reduction(instance, wanted, progress),
                     lambda: self.budget.left != 0,
                 )
             else:
-                reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+                reduction, says = reduction_of(instance, symmetry=wanted.symmetry, whole=wanted.whole)
                 reduction = None if reduction is None else reduction.clearing(cleared_before)
             compiled = self._compiled(reduction)
         beginning = begin(instance, self.budget, compiled, progress)
@@ -282,35 +302,35 @@ class SearchSession:
             raise KeyboardInterrupt
         return replace(beginning, says=says)
 
-    def _reduction(self, instance: Instance, asked: AskedReduction, progress: ProgressLine) -> Found:
+    def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
         """The reduction of a search, as far as it pays; and the remark of a report on one that is not possible."""
-        reduction, says = reduction_of(instance, symmetry=asked.symmetry, dead=asked.dead, whole=asked.whole)
+        reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
-            before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
+            before = begin(instance, self.budget, self._compiled(replace(reduction, dead=())), progress)
             reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
         return reduction, says
 
     def _compiled(self, reduction: Reduction | None) -> Compile:
         return partial(self.kernels.of, reduction=None if reduction == Reduction() else reduction)
 
-    def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
-        """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
+    def find_distinct_causes(self, run: Run, most: int, target: str, traces: TraceWriter) -> Run:
+        """Find up to `most` counterexamples with different causes for every failure, and write their traces."""
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
             return run
-        command = _command(target, instance, limits, f" --counterexamples {asked}")
+        command = _command(target, instance, limits, f" --counterexamples {most}")
         of_failures = []
-        # A value outside its declared range has no false expression, and so no cause that could be compared; and
-        # plain Python can decide only in small models whether a path with fewer steps ends in a stuck state. Loops and
+        # A value outside its declared range has no false expression, and so no cause that could be compared. Whether a
+        # path with fewer steps ends in a stuck state, plain Python can decide only in small models. Loops and
         # deadlocks have no cause.
-        failing = [one for one in run.verdicts if one.prop not in (IN_RANGE, DEADLOCK) and one.prop.kind not in WHOLE]
+        failing = [v for v in run.verdicts if v.prop not in (IN_RANGE, DEADLOCK) and v.prop.kind not in WHOLE]
         for prop, word in [(verdict.prop, word) for verdict in failing for _, _, word in verdict.failing_paths]:
             progress = self.progress_line(f"{title(instance)}, causes of {prop.name}")
             kernel = self.begin(instance, progress).kernel
             within = self.budget.limits(limits)
             reports = progress.report, progress.tell
-            causes = distinct_causes(instance, prop, Word(word), asked, within, kernel, command, *reports)
+            causes = distinct_causes(instance, prop, Word(word), most, within, kernel, command, *reports)
             progress.clear()
             of_failures.append(traces.write_different(causes, run.traces))
             if causes.stopped == "interrupt":
@@ -319,25 +339,15 @@ class SearchSession:
 
     def run_on_disk(
         self,
-        asked: DiskRequest,
+        request: DiskRequest,
         instance: Instance,
         target: str,
         traces: TraceWriter,
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
         """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError."""
-
-        def search(
-            kernel: Kernel, within: Limits, report: Callable[[Progress], None]
-        ) -> tuple[Exploration, tuple[Part]]:
-            found, disk = explore_on_disk(asked, instance, within, kernel, count_all=self.count_all, report=report)
-            return found, (disk,)
-
-        exploration, parts = self._search(
-            instance, self.limits, search, reduction=reduction, cleared=cleared_before(asked)
-        )
-        command = _command(target, instance, self.limits, reduction.words)
-        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+        cleared, explore = cleared_before(request), partial(explore_on_disk, request)
+        return self._run_with_part(explore, instance, target, traces, reduction, reduction.words, cleared)
 
     def run_on_spark(
         self,
@@ -350,19 +360,30 @@ class SearchSession:
         """Search an instance on Spark, judge the result, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
-        spark = self.spark
-        assert spark is not None, "the command asks for Spark"
+        assert self.spark is not None, "the command asks for Spark"
+        words, explore = reduction.words + self.spark.words, partial(explore_on_spark, session, self.spark)
+        return self._run_with_part(explore, instance, target, traces, reduction, words)
+
+    def _run_with_part(
+        self,
+        explore: Callable[..., tuple[Exploration, Part]],
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction,
+        words: str,
+        cleared: Container[tuple[str, str]] | None = None,
+    ) -> Run:
+        """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
 
         def search(
             kernel: Kernel, within: Limits, report: Callable[[Progress], None]
         ) -> tuple[Exploration, tuple[Part]]:
-            found, summary = explore_on_spark(
-                session, spark, instance, within, kernel, count_all=self.count_all, report=report
-            )
-            return found, (summary,)
+            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
+            return exploration, (part,)
 
-        exploration, parts = self._search(instance, self.limits, search, reduction=reduction)
-        command = _command(target, instance, self.limits, reduction.words + spark.words)
+        exploration, parts = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
+        command = _command(target, instance, self.limits, words)
         return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
@@ -374,16 +395,16 @@ class SearchSession:
         try:
             enumerate_initial_states(instance, self.budget, progress)
         except Spent as spent:
-            progress.clear()
             findings = {prop.name: Findings() for prop in instance.properties}
-            return BmcResult(instance, self.limits, stopped=spent.why, findings=findings, solver=_solver())
-        bmc_result = ask_to_depth(
-            instance,
-            self.budget.limits(self.limits),
-            report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
-        )
+            bmc_result = BmcResult(instance, self.limits, stopped=spent.why, findings=findings)
+        else:
+            bmc_result = ask_to_depth(
+                instance,
+                self.budget.limits(self.limits),
+                report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
+            )
         progress.clear()
-        bmc_result.solver = _solver()
+        bmc_result.solver = f"Z3 {solver_version()}"
         return bmc_result
 
     def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
@@ -400,8 +421,9 @@ class SearchSession:
         bmc_result = self._ask_z3(instance)
         differing = differences(run.exploration, bmc_result)
         assert not differing, "; ".join([*differing, f"reproduce: {command}"])
-        cut = bmc_result.stopped if not bmc_result.is_complete else None
-        judged = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
+        judged = run.verdicts
+        if bmc_result.stopped is not None and not bmc_result.is_complete:
+            judged = [cut_short(verdict, bmc_result.stopped, bmc_result.judged) for verdict in judged]
         return replace(run, command=command, verdicts=judged, parts=(*run.parts, Z3Agreement(bmc_result)))
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
@@ -463,10 +485,6 @@ def _judged(exploration: Exploration | BmcResult, target: str, command: str, tra
     return Run(exploration, judged, command, traces=files, histories=histories, **more)
 
 
-def _command(target: str, instance: Instance, limits: Limits, more: str = "") -> str:
+def _command(target: str, instance: Instance, limits: Limits, options: str = "") -> str:
     """The command that repeats a search within the depth of these limits."""
-    return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + more
-
-
-def _solver() -> str:
-    return f"Z3 {solver_version()}"
+    return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + options

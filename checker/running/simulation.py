@@ -48,15 +48,17 @@ MOST_VALUES, MOST_LISTED = 8, 100
 
 @dataclass(frozen=True)
 class SimulationRun:
-    """A simulation, the verdicts, and the trace files; `found` has the lengths of the violations before they were
-    shortened, `command` repeats the simulation, and `own_model` are the options that show a trace of a model's file."""
+    """A simulation, its verdicts, and its trace files."""
 
     simulation: Simulation
     verdicts: Sequence[Verdict]
     traces: Mapping[str, Path]
-    found: Mapping[str, int]
+    depths: Mapping[str, int]
+    """By property, the length of the path that a walk found, before it was shortened."""
     command: str
+    """The command that repeats the simulation."""
     own_model: Sequence[str] = ()
+    """The options with which `trace show` finds the model, if it is a file."""
 
     @property
     def word(self) -> Word:
@@ -80,28 +82,28 @@ def simulated(
     left = session.budget.left
     deadline = float("inf") if left is None else time.monotonic() + left
     simulation = simulate(instance, kernel, request, deadline, progress.tell, threads=limits.threads)
-    found: dict[str, int] = {}
+    depths: dict[str, int] = {}
     if simulation.stopped != "interrupt":
         try:
-            found = _shorten(simulation, kernel, session, progress.tell)
+            depths = _shorten(simulation, kernel, session, progress.tell)
         except KeyboardInterrupt:
             simulation.stopped = "interrupt"
     progress.clear()
     judged = verdicts(simulation, instance.properties)
     files = traces.write(target, instance, judged, command=command)
     own = ["--model", target] if target.endswith(".py") else []
-    return SimulationRun(simulation, judged, files, found, command, own)
+    return SimulationRun(simulation, judged, files, depths, command, own)
 
 
 def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
-    """The exit code of a simulation: that of what fails, or that of an undecided search."""
-    failing = [one for one in result.verdicts if one.word is Word.VIOLATED or (strict and one.word is Word.PERMITTED)]
+    """The exit code of a simulation: that of the failures, or that of an undecided search."""
+    failures = (Word.VIOLATED, Word.PERMITTED) if strict else (Word.VIOLATED,)
+    failing = [verdict for verdict in result.verdicts if verdict.word in failures]
     return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
 
 
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the weights of actions that the command gives. Raises UsageError for an unknown action, and for an action
-    with two weights."""
+    """Return the typed weights of actions. Raises UsageError for an unknown action, or one with two weights."""
     names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:
@@ -117,18 +119,16 @@ def _shorten(
 ) -> dict[str, int]:
     """Shorten the paths of a simulation in place; return their lengths before. Raises KeyboardInterrupt."""
     instance = simulation.instance
-    found: dict[str, int] = {}
+    depths: dict[str, int] = {}
     props = {prop.name: prop for prop in (*instance.properties, DEADLOCK, IN_RANGE)}
     for name, findings in list(simulation.findings.items()):
         for kind, finding in ((EntryKind.FOUND, findings.found), (EntryKind.PERMITTED, findings.permitted)):
-            if finding.path is None:
-                continue
-            left = session.budget.left
-            seconds = SHORTEN if left is None else min(left, SHORTEN)
-            limits = replace(session.limits, seconds=seconds)
-            found.setdefault(name, finding.path.depth)
-            finding.path = shortened(instance, kernel, props[name], kind, finding.path, limits, tell)
-    return found
+            if finding.path is not None:
+                left = session.budget.left
+                limits = replace(session.limits, seconds=SHORTEN if left is None else min(left, SHORTEN))
+                depths.setdefault(name, finding.path.depth)
+                finding.path = shortened(instance, kernel, props[name], kind, finding.path, limits, tell)
+    return depths
 
 
 # ----------------------------------------------------------------------------------------------------------- the report
@@ -172,7 +172,7 @@ def _walks(count: int, simulation: Simulation) -> str:
 def _property_lines(run: SimulationRun) -> list[str]:
     rows = []
     for verdict in run.verdicts:
-        before = run.found.get(verdict.prop.name)
+        before = run.depths.get(verdict.prop.name)
         is_shorter = before is not None and verdict.depth is not None and before > verdict.depth
         rows.append([label_of(verdict.prop), verdict.text, f"shortened from step {before}" if is_shorter else ""])
     return [*table(rows), *range_lines(run.verdicts)]
@@ -192,20 +192,20 @@ def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
 
 def _value_lines(simulation: Simulation) -> list[str]:
     """Return the values that each field had; fields that had all their values are only counted."""
-    rows = [["field", "values", "seen", "never seen"]]
     every = [name for name, values in simulation.values.items() if not values.missing]
-    for name, values in simulation.values.items():
-        if values.missing:
-            rows.append([name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)])
-    lines = table(rows, right=frozenset({1, 2})) if len(rows) > 1 else []
+    rows = [
+        [name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)]
+        for name, values in simulation.values.items()
+        if values.missing
+    ]
+    lines = table([["field", "values", "seen", "never seen"], *rows], right=frozenset({1, 2})) if rows else []
     return [*lines, *([f"every declared value was seen: {', '.join(every)}"] if every else [])]
 
 
 def _totals(simulation: Simulation) -> list[str]:
     seconds = max(simulation.seconds, 1e-9)
-    walked = (
-        f"{counted(simulation.walks, 'walk')}, {simulation.steps:,} steps, the longest walk has {simulation.longest}"
-    )
+    walks = counted(simulation.walks, "walk")
+    walked = f"{walks}, {simulation.steps:,} steps, the longest walk has {simulation.longest}"
     ended = f"{counted(simulation.ended, 'walk')} ended without a step; {simulation.generated:,} successors judged"
     return [f"{walked}; {ended}", f"{simulation.seconds:.2f} s: {simulation.steps / seconds:,.0f} steps/s"]
 
@@ -214,18 +214,18 @@ def _coverage(simulation: Simulation) -> list[str]:
     """Return warnings: what no walk did or saw."""
     instance = simulation.instance
     off = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
-    lines = [f"disabled by the configuration: {', '.join(sorted(off))}"] if off else []
-    never = [name for name in simulation.never_enabled if name not in off]
-    lines += [f"warning: never enabled in this simulation: {', '.join(never)}"] if never else []
-    if simulation.never_taken:
-        lines.append(f"warning: never taken in this simulation: {', '.join(simulation.never_taken)}")
-    return lines
+    remarks = {
+        "disabled by the configuration": sorted(off),
+        "warning: never enabled in this simulation": [name for name in simulation.never_enabled if name not in off],
+        "warning: never taken in this simulation": simulation.never_taken,
+    }
+    return [f"{remark}: {', '.join(actions)}" for remark, actions in remarks.items() if actions]
 
 
 def _spelled(simulation: Simulation, name: str, values: Sequence[int]) -> str:
     place = simulation.instance.layouts[name]
-    more = len(values) - MOST_VALUES
-    return " ".join([*map(place.spell, values[:MOST_VALUES]), *([f"and {more} more"] if more > 0 else [])])
+    others = len(values) - MOST_VALUES
+    return " ".join([*map(place.spell, values[:MOST_VALUES]), *([f"and {others} more"] if others > 0 else [])])
 
 
 def verdict_line(run: SimulationRun) -> str:
@@ -233,7 +233,7 @@ def verdict_line(run: SimulationRun) -> str:
     simulation = run.simulation
     failing = [verdict for verdict in run.verdicts if verdict.word is Word.VIOLATED]
     if failing:
-        names = ", ".join(f"{one.prop.name} at step {one.depth}" for one in failing)
+        names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
         return f"VIOLATED: {names}: found by simulation; not known to be shortest"
     why = f"{WHY_STOPPED[simulation.stopped]}; " if simulation.stopped in WHY_STOPPED else ""
     walks = _walks(simulation.walks, simulation)
@@ -272,6 +272,6 @@ def _property_object(run: SimulationRun, verdict: Verdict) -> dict[str, Any]:
         "kind": verdict.prop.kind.value,
         "verdict": verdict.word.value,
         "depth": verdict.depth,
-        "found_at_depth": run.found.get(name),
+        "found_at_depth": run.depths.get(name),
         "trace": str(trace) if trace else None,
     }

@@ -40,16 +40,16 @@ class TraceWriter:
         self.shortest: dict[str, Trace] = {}
 
     def write(
-        self, target: str, instance: Instance, found: Sequence[Verdict], *, command: str = ""
+        self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
         """Write a trace for every violation and permitted failure; returns the files by property. Without a `command`
         that found them, the traces name a search."""
         files: dict[str, Path] = {}
-        for verdict in found:
+        for verdict in judged:
             name = verdict.prop.name
             for key, witness, word in verdict.failing_paths:
-                told = command or command_to_show(target, instance, verdict.prop, witness.depth)
-                trace = from_steps(instance, witness.initial, witness.steps, name, told, word, witness.loop)
+                shown_by = command or command_to_show(target, instance, verdict.prop, witness.depth)
+                trace = from_steps(instance, witness.initial, witness.steps, name, shown_by, word, witness.loop)
                 self.shortest[key] = trace
                 path = self._put(trace)
                 if path is not None:
@@ -67,11 +67,11 @@ class TraceWriter:
     def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
         """Write a trace for every cause, unless `files` already has that trace; returns the causes with their files."""
         there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
-        found = []
-        for one in different.found:
-            trace, path = there.get(_identity(one.trace)) or (one.trace, self._put(one.trace))
-            found.append(replace(one, trace=trace, path=path))
-        return replace(different, found=tuple(found))
+        examples = []
+        for example in different.found:
+            trace, path = there.get(_identity(example.trace)) or (example.trace, self._put(example.trace))
+            examples.append(replace(example, trace=trace, path=path))
+        return replace(different, found=tuple(examples))
 
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
@@ -119,15 +119,15 @@ def _known(cells: Sequence[int | None]) -> Cells:
 def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
     """Return the message of the reference semantics for a step or property that leaves a declared range."""
     before = _known(counterexample.before)
-    found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
-    if found is not None:
-        return found
+    message = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
+    if message is not None:
+        return message
     # A property of states is evaluated in this state, a property of steps on the steps from it.
     paths = [((before,), ()), *(((before, after), (step,)) for step, after in possible_steps(instance, before))]
-    for states, steps in paths:
-        for error in errors_in_properties(instance, states, steps):
-            return error.message
-    raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, but the reference does not")
+    errors = (error.message for states, steps in paths for error in errors_in_properties(instance, states, steps))
+    message = next(errors, None)
+    assert message is not None, f"Z3 reports that {counterexample.says} leaves its range, but the reference does not"
+    return message
 
 
 def _identity(trace: Trace) -> tuple[object, ...]:

@@ -2,5 +2,5 @@
 
 In:  an instance, the number and length of the walks, a seed.
 Out: what the walks found and covered; a violation is shortened by searches in its neighbourhood.
-May import: session, explicit, compile, outcome, resources.
+May import: explicit, compile, results, resources.
 """

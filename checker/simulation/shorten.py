@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Findings, StepPath
@@ -36,8 +38,7 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """The shortest path found within `limits.seconds` that shows that `prop` fails (or is reached) as this one does.
-    Raises KeyboardInterrupt."""
+    """The shortest path found in time on which `prop` fails, or is reached, as on this. Raises KeyboardInterrupt."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1
@@ -59,15 +60,15 @@ def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
     """A shorter path that shares its first `at` steps with this one; None if none was found."""
-    rest = path.depth - at
+    length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.
-    depth = rest if is_deadlock else rest - 1
+    depth = length if is_deadlock else length - 1
     cells = path_of(instance, path.initial, path.steps[:at]).states[-1]
     # Another initial state may have a shorter path.
     starts = Starts.initial(instance)
     if at > 0 or len(starts) > ENOUGH:
-        starts = Starts.of([Start(path.initial, cells)], instance.cells)
+        starts = Starts([path.initial], np.array([cells], np.int32))
     request = SearchRequest(
         watched=instance.properties if is_error else () if is_deadlock else (prop,),
         decisive=kind,
@@ -79,7 +80,7 @@ def _shorter(
     if result.stopped == "interrupt":
         raise KeyboardInterrupt
     findings = result.findings.get(prop.name, Findings())
-    found = (findings.permitted if kind is EntryKind.PERMITTED else findings.found).path
-    if found is None or found.depth >= rest:
+    shorter = (findings.permitted if kind is EntryKind.PERMITTED else findings.found).path
+    if shorter is None or shorter.depth >= length:
         return None
-    return StepPath(found.initial, path.steps[:at] + found.steps)
+    return StepPath(shorter.initial, path.steps[:at] + shorter.steps)

@@ -32,7 +32,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.explicit.carrier import KernelRunner, Starts
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.exploration import Findings, StepPath
 from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.declarations import Kind
@@ -45,39 +45,39 @@ JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
 
 @dataclass(kw_only=True)
 class Tally:
-    """What some walks did and found.
-
-    `walks` were walked to their end. `visited` counts the states of all walks, `steps` the steps between them,
-    `generated` all successors of visited states; `longest` is the number of steps of the longest walk. `ended` counts
-    the walks that ended in a state without a step within the constraint. For each action, `enabled` counts the visited
-    states in which it had a step, and `taken` the walks' steps. `seen` says for each declared value of a field, the
-    least one first, whether it had that value in a visited state.
-    """
+    """What some walks did and found."""
 
     walks: int = 0
+    """The walks that were walked to their end."""
     visited: int = 0
+    """The states of all walks, and in `steps` the steps between them."""
     steps: int = 0
     generated: int = 0
+    """All successors of visited states."""
     longest: int = 0
+    """The steps of the longest walk."""
     ended: int = 0
+    """The walks that ended in a state without a step within the constraint."""
     enabled: NDArray[np.int64]
+    """For each action, the visited states in which it had a step, and in `taken` the walks' steps."""
     taken: NDArray[np.int64]
     seen: dict[str, NDArray[np.bool_]]
+    """By field, for each declared value, the least one first, whether a visited state had it."""
     findings: dict[str, Findings] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, instance: Instance, /, **more: Any) -> Self:
+    def of(cls, instance: Instance, /, **fields: Any) -> Self:
         """A tally of no walks."""
         actions = len(instance.model.actions)
         seen = {name: np.zeros(place.high - place.low + 1, bool) for name, place in instance.layouts.items()}
-        return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **more)
+        return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **fields)
 
-    def note(self, name: str, kind: EntryKind, finding: Finding) -> None:
-        """Note the first finding of this kind for the property with this name."""
-        known = self.findings.setdefault(name, Findings())
-        place = known.permitted if kind is EntryKind.PERMITTED else known.found
-        if place.path is None:
-            place.count, place.path = finding.count, finding.path
+    def note(self, name: str, kind: EntryKind, path: StepPath) -> None:
+        """Note the first path of this kind for the property with this name."""
+        findings = self.findings.setdefault(name, Findings())
+        finding = findings.permitted if kind is EntryKind.PERMITTED else findings.found
+        if finding.path is None:
+            finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
         """Add what later walks did and found."""
@@ -88,10 +88,10 @@ class Tally:
         self.taken += other.taken
         for name, seen in other.seen.items():
             self.seen[name] |= seen
-        for name, found in other.findings.items():
-            for kind, finding in ((EntryKind.FOUND, found.found), (EntryKind.PERMITTED, found.permitted)):
+        for name, findings in other.findings.items():
+            for kind, finding in ((EntryKind.FOUND, findings.found), (EntryKind.PERMITTED, findings.permitted)):
                 if finding.path is not None:
-                    self.note(name, kind, finding)
+                    self.note(name, kind, finding.path)
 
 
 @dataclass(frozen=True)
@@ -105,23 +105,19 @@ class ValuesSeen:
 
 @dataclass(kw_only=True)
 class Simulation(Tally):
-    """What a simulation did and found: `asked` walks of at most `depth` steps were requested.
-
-    `weights` are those of actions, by name, that are not 1. `stopped`: seconds, interrupt, decided, or None.
-    """
+    """What a simulation did and found."""
 
     instance: Instance
     asked: int
+    """The number of walks that were requested."""
     depth: int
+    """The most steps of a walk."""
     seed: int
     weights: dict[str, int]
+    """By name, the weights of actions that are not 1."""
     stopped: str | None = None
+    """seconds, interrupt, decided, or None."""
     seconds: float = 0.0
-
-    @classmethod
-    def begun(cls, instance: Instance, asked: int, depth: int, seed: int, weights: dict[str, int]) -> Simulation:
-        """A simulation without a walk."""
-        return cls.of(instance, instance=instance, asked=asked, depth=depth, seed=seed, weights=weights)
 
     @property
     def never_enabled(self) -> list[str]:
@@ -140,25 +136,25 @@ class Simulation(Tally):
     @property
     def values(self) -> dict[str, ValuesSeen]:
         """For each field with cells, how many of its declared values it had."""
-        found = {}
+        values = {}
         for name, place in self.instance.layouts.items():
             missing = np.flatnonzero(~self.seen[name]) + place.low
             declared = len(self.seen[name])
             if place.count:
-                found[name] = ValuesSeen(declared, declared - len(missing), missing.tolist())
-        return found
+                values[name] = ValuesSeen(declared, declared - len(missing), missing.tolist())
+        return values
 
 
 def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
     """A verdict for every property of the model: what a walk found, otherwise UNDECIDED. `judged` are the properties
     that apply. Raises AssertionError if the reference semantics does not confirm a range error."""
-    found = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
+    reported = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
     for prop in (DEADLOCK, IN_RANGE):
         path = simulation.findings.get(prop.name, Findings()).found.path
         if path is not None:
             note = error_of(simulation.instance, path.initial, path.steps).message if prop is IN_RANGE else ""
-            found.append(Verdict(prop, Word.VIOLATED, path.depth, 1, path, note=note))
-    return found
+            reported.append(Verdict(prop, Word.VIOLATED, path.depth, 1, path, note=note))
+    return reported
 
 
 def _verdict(simulation: Simulation, prop: Property, applies: bool) -> Verdict:
@@ -173,8 +169,8 @@ def _verdict(simulation: Simulation, prop: Property, applies: bool) -> Verdict:
         return Verdict(prop, word, findings.found.path.depth, 1, findings.found.path, permitted)
     if permitted is not None and permitted.path is not None:
         return Verdict(prop, Word.PERMITTED, permitted.path.depth, 1, permitted.path, permitted)
-    what = "reached it" if prop.kind is Kind.SOMETIMES else "violated it"
-    return Verdict(prop, Word.UNDECIDED, note=f"no walk {what}")
+    event = "reached it" if prop.kind is Kind.SOMETIMES else "violated it"
+    return Verdict(prop, Word.UNDECIDED, note=f"no walk {event}")
 
 
 STEP, SALT = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
@@ -226,10 +222,9 @@ class Walkers:
         self.instance, self.kernel, self.request, self.is_over = instance, kernel, request, is_over
         self.properties = list(enumerate(instance.model.properties))
         self.results = KernelResults(len(self.properties))
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.words = kernel.layout.words
         self.batch = Batch.of(max(4 * instance.first_steps[-1], ROOM), self.words)
-        self.buffers = kernel.layout.buffers(instance)
         self.first_steps = np.array(instance.first_steps)
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
@@ -271,7 +266,7 @@ class Walkers:
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
         """Judge the states, and note their values."""
         self.tally.visited += len(states)
-        self.runner.check(states.ctypes.data, 0, len(states), self.buffers, self.active, self.results)
+        self.runner.check(states.ctypes.data, 0, len(states), self.active, self.results)
         self._note(path)
         for name, place in self.instance.layouts.items():
             seen = self.tally.seen[name]
@@ -288,7 +283,7 @@ class Walkers:
         at = 0
         while at < len(states):
             counts = self.fired, self.active, self.results
-            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.buffers, self.batch, *counts)
+            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.batch, *counts)
             self._note(path)
             if count:
                 chosen = self._choose(self.batch.parents[:count], self.batch.steps[:count], numbers, path.depth)
@@ -319,8 +314,8 @@ class Walkers:
         points = begins + below(lengths, self.request.seed, who, depth, 1)
         group = np.searchsorted(ends, points, side="right")
         chosen: NDArray[np.int64] = firsts[group] + below(sizes[group], self.request.seed, who, depth, 2)
-        for counts, found in ((self.tally.enabled, actions[firsts]), (self.tally.taken, actions[chosen])):
-            counts += np.bincount(found, minlength=len(counts))
+        for counts, counted in ((self.tally.enabled, actions[firsts]), (self.tally.taken, actions[chosen])):
+            counts += np.bincount(counted, minlength=len(counts))
         return chosen
 
     # ------------------------------------------------------------------------------------------------------- findings
@@ -332,14 +327,12 @@ class Walkers:
         deadlock = len(self.properties)
         for number, name in [*((number, prop.name) for number, prop in self.properties), (deadlock, DEADLOCK.name)]:
             for kind in (EntryKind.FOUND, EntryKind.PERMITTED):
-                least = path.least(self.results.entries(number, kind))
-                if least is not None:
-                    self.tally.note(name, kind, Finding(1, least))
+                if (least := path.least(self.results.entries(number, kind))) is not None:
+                    self.tally.note(name, kind, least)
             if self.results.count(number):
                 self.active[number] = 0
-        error = path.least(self.results.errors)
-        if error is not None:
-            self.tally.note(IN_RANGE.name, EntryKind.FOUND, Finding(1, error))
+        if (error := path.least(self.results.errors)) is not None:
+            self.tally.note(IN_RANGE.name, EntryKind.FOUND, error)
         self.results.clear()
 
 
@@ -353,8 +346,8 @@ class _PathOf:
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
         """The first of the shortest paths to what the kernel counted in some rows; None if it counted nothing."""
-        found = [self._path(entry) for entry in entries if entry.count]
-        return min(found, key=lambda path: path.order, default=None)
+        paths = [self._path(entry) for entry in entries if entry.count]
+        return min(paths, key=lambda path: path.order, default=None)
 
     def _path(self, entry: Entry) -> StepPath:
         steps = self.paths[entry.state, : self.depth].tolist()
@@ -383,7 +376,8 @@ def simulate(
 ) -> Simulation:
     """Walk until all walks are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
     is pressed; the steps of unfinished walks are counted, too."""
-    simulation = Simulation.begun(instance, request.walks, request.depth, request.seed, dict(request.weights))
+    asked = {"asked": request.walks, "depth": request.depth, "seed": request.seed, "weights": dict(request.weights)}
+    simulation = Simulation.of(instance, instance=instance, **asked)
     walking = _Walking(instance, kernel, request, deadline, threads)
     try:
         for tally in walking.tallies(
@@ -410,8 +404,8 @@ def simulate(
 def _is_decided(simulation: Simulation) -> bool:
     """Whether no walk can change a verdict; a model without properties of states or steps is walked to the end."""
     judged = [prop for prop in simulation.instance.properties if prop.kind in JUDGED]
-    found = simulation.findings
-    return bool(judged) and all(prop.name in found and found[prop.name].found.path is not None for prop in judged)
+    findings = simulation.findings
+    return bool(judged) and all(prop.name in findings and findings[prop.name].found.path is not None for prop in judged)
 
 
 class _Walking:
@@ -437,7 +431,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield what each group did, in order, up to the one that the time ends. Calls `look` while it waits."""
+        """Yield what each group did, in order, until the time ends. Calls `look` while it waits."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

@@ -1,8 +1,7 @@
 """Checkpoints of a search on Spark, from which another run can continue.
 
-In:  the levels of a search, as they are found; the statistics of the driver; the name of a folder that driver and
-     executors share, in Hadoop's form (`/path`, `hdfs://...`, `s3a://...`).
-Out: the folder with the levels as Parquet and the statistics as JSON; from it, the levels and statistics again.
+A folder that driver and executors share, named in Hadoop's form (`/path`, `hdfs://...`, `s3a://...`), has the levels
+as Parquet, and the statistics of the driver as JSON.
 
 After a checkpoint, the search continues from the stored levels. Therefore the loss of an executor costs only the levels
 since the last checkpoint, not the whole search. Files in the folder are never overwritten.
@@ -19,6 +18,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -69,25 +69,16 @@ class Folder:
 
     def read(self, name: str) -> str:
         """The content of a text file."""
-        with explained(self._evidence):
-            stream = self._files.open(self._path(name))
-            try:
-                return bytes(stream.readAllBytes()).decode()
-            finally:
-                stream.close()
+        with explained(self._evidence), closing(self._files.open(self._path(name))) as stream:
+            return bytes(stream.readAllBytes()).decode()
 
     def write(self, name: str, text: str) -> None:
         """Write a text file under a temporary name, and rename it when it is complete."""
         with explained(self._evidence):
-            stream = self._files.create(self._path(f"{name}.partial"), True)
-            try:
+            with closing(self._files.create(self._path(f"{name}.partial"), True)) as stream:
                 stream.write(bytearray(text.encode()))
-            finally:
-                stream.close()
             self._files.rename(self._path(f"{name}.partial"), self._path(name))
 
-
-LevelRow = tuple[int, int, int, int, bytearray, int]
 
 VERSION = 4
 SEARCH = "search.json"
@@ -114,27 +105,23 @@ class Checkpoints:
             self.folder.write(SEARCH, json.dumps(self.question))
 
     def _require_same(self) -> None:
-        there = self._json(SEARCH)
-        if there.get("kind") != "checkpoint" or there.get("version") != VERSION:
-            raise UsageError(
-                f"--checkpoint {self.folder.name}: another version of isrcheck wrote {SEARCH}; name a new folder"
-            )
-        for what, ours in self.question.items():
-            if there.get(what) != json.loads(json.dumps(ours)):
-                raise UsageError(
-                    f"--checkpoint {self.folder.name}: it belongs to another search ({what} differs); name a new folder"
-                )
+        question, where = self._json(SEARCH), f"--checkpoint {self.folder.name}"
+        if question.get("kind") != "checkpoint" or question.get("version") != VERSION:
+            raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; name a new folder")
+        for name, ours in self.question.items():
+            if question.get(name) != json.loads(json.dumps(ours)):
+                raise UsageError(f"{where}: it belongs to another search ({name} differs); name a new folder")
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            there = json.loads(self.folder.read(name))
+            content = json.loads(self.folder.read(name))
         except (ValueError, RecursionError):
-            there = None
-        if not isinstance(there, dict):
+            content = None
+        if not isinstance(content, dict):
             raise self._damaged(name)
-        return there
+        return content
 
-    def found(self, most: int | None) -> dict[str, Any] | None:
+    def newest(self, most: int | None) -> dict[str, Any] | None:
         """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
@@ -190,10 +177,10 @@ class Checkpoints:
             for chunk, size in enumerate(sizes)
             for first in range(0, size, BLOB_STATES)
         ]
-        there = sorted(map(tuple, self._rows(last).select("depth", "chunk", "first", "size", "sum").collect()))
-        if [row[:4] for row in there] != sorted(wanted):
+        rows = sorted(map(tuple, self._rows(last).select("depth", "chunk", "first", "size", "sum").collect()))
+        if [row[:4] for row in rows] != sorted(wanted):
             raise self._damaged(_levels(last))
-        return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([_levels(last), rows]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
         """The stored level at a depth, by chunk, in breadth-first order."""
@@ -218,7 +205,7 @@ def _statistics(last: int) -> str:
     return f"depth-{last:04}.json"
 
 
-def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
+def _row(depth: int, pair: tuple[int, bytes]) -> tuple[int, int, int, int, bytearray, int]:
     chunk, packed = pair
     blob = unpack(packed)
     return depth, chunk, blob.about["first"], blob.size, bytearray(packed), zlib.crc32(packed)
@@ -232,8 +219,8 @@ def _pair(row: Any) -> tuple[int, bytes]:
     return number, bytes(packed)
 
 
-def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    yield from sorted(pairs, key=lambda pair: unpack(pair[1]).about["first"])
+def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
+    return sorted(pairs, key=lambda pair: unpack(pair[1]).about["first"])
 
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:

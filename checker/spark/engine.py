@@ -1,8 +1,7 @@
 """Runs a search on Spark in the requested mode: by parts, or as one search by all executors.
 
-In:  a running session, the request, an instance, limits.
-Out: an `Exploration` and its `SparkSummary`. One search has the same counts and paths as one process: its states stay
-     in Spark's partitions, level by level, and its counts are in the context.
+One search has the same counts and paths as one process: its states stay in Spark's partitions, level by level, and its
+counts are in the context.
 
 Tasks do the work of a level (checker/spark/level.py). The driver gets only statistics, and the paths to the states that
 violate or reach a property.
@@ -13,7 +12,7 @@ from __future__ import annotations
 import operator
 import time
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +29,6 @@ from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequ
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.resources.cache import SEMANTICS
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Progress
 from isrcheck.checker.results.kernel_results import KernelResults
@@ -49,8 +47,7 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class StoredLevel:
-    """A level: its states in order, by chunk; the size of each chunk; the number of states that each step
-    discovered."""
+    """A level: its states in order, by chunk; the size of each chunk; how many states each step discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
@@ -100,31 +97,29 @@ class PartitionedStates:
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """For each step, the number of states that it discovered; the `first` start states do not count."""
         assert not self.levels or first == self.levels[0].size, "the search starts from a level"
-        found = np.zeros(steps, np.int64)
+        counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
-            for step, count in level.by_steps.items():
-                found[step] += count
-        return found
+            counts[list(level.by_steps)] += list(level.by_steps.values())
+        return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
         """Fetch the paths to these states and keep them, in case Spark is lost later.
 
         Raises SparkLostError.
         """
-        steps: dict[int, list[int]] = {}
-        wanted: dict[int, dict[int, int]] = {}
-        for number in set(numbers) - self.paths.keys():
+        steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
+        wanted: dict[int, dict[int, int]] = defaultdict(dict)
+        for number in steps:
             depth = self._depth(number)
-            steps[number] = []
-            wanted.setdefault(depth, {})[number] = number - self.firsts[depth]
+            wanted[depth][number] = number - self.firsts[depth]
         at: dict[int, int] = {}
         for depth in range(max(wanted, default=0), 0, -1):
-            at |= wanted.get(depth, {})
+            at |= wanted[depth]
             links = self._links(depth, at.values())
             for number, place in at.items():
-                at[number], step, _ = links[place]
+                at[number], step = links[place]
                 steps[number].append(step)
-        at |= wanted.get(0, {})
+        at |= wanted[0]
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
@@ -132,33 +127,23 @@ class PartitionedStates:
         self.find_paths([number])
         return self.paths[number]
 
-    def state(self, number: int) -> NDArray[np.uint64]:
-        """The packed 64-bit words of a state. Raises SparkLostError."""
-        depth = self._depth(number)
-        place = number - self.firsts[depth]
-        return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)
-
     def _depth(self, number: int) -> int:
         return bisect_right(self.firsts, number) - 1
 
     def _links(self, depth: int, places: Iterable[int]) -> dict[int, Link]:
         level = self.levels[depth]
-        wanted: dict[int, list[int]] = {}
+        wanted: dict[int, list[int]] = defaultdict(list)
         for place in sorted(set(places)):
             chunk = bisect_right(level.offsets, place) - 1
-            wanted.setdefault(chunk, []).append(place - level.offsets[chunk])
+            wanted[chunk].append(place - level.offsets[chunk])
 
-        def ask() -> list[list[tuple[int, Link]]]:
-            found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
-            return [list(self.session.context.runJob(found, list, [chunk])) for chunk in wanted]
+        def fetch() -> dict[int, Link]:
+            links = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
+            run = self.session.context.runJob
+            return {place + level.offsets[chunk]: link for chunk in wanted for place, link in run(links, list, [chunk])}
 
         # In another thread: after Ctrl-C has interrupted a call to Java, a thread cannot call Java again.
-        answers = run_job(self.session, ask, lambda: None)
-        links: dict[int, Link] = {}
-        for chunk, answer in zip(wanted, answers, strict=True):
-            for place, link in answer:
-                links[place + level.offsets[chunk]] = link
-        return links
+        return run_job(self.session, fetch, lambda: None)
 
 
 KEPT = StorageLevel.MEMORY_AND_DISK
@@ -198,18 +183,11 @@ class SparkCarrier(Carrier):
 
     def spread(self) -> SparkSummary:
         """How the search was divided."""
-        return SparkSummary(
-            Mode.SEARCH,
-            self.session.master,
-            self.spark.defaultParallelism,
-            self.shards,
-            shuffled=self.shuffled,
-            taken_up=self.taken_up,
-            lost=self.lost,
-        )
+        division = Mode.SEARCH, self.session.master, self.spark.defaultParallelism, self.shards
+        return SparkSummary(*division, shuffled=self.shuffled, taken_up=self.taken_up, lost=self.lost)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """If Spark has failed, end the search without an error; its result holds what was found so far."""
+        """If Spark has failed, end the search without an error; its result covers the search so far."""
         if isinstance(error, SparkLostError):
             self.context.result.stopped, self.lost = "lost", str(error)
             return True
@@ -218,7 +196,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to everything that was found."""
+        """Fetch the paths to everything that the search reports."""
         results = self.context.results
         try:
             if not self.lost:
@@ -237,7 +215,7 @@ class SparkCarrier(Carrier):
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
     def _level(self, depth: int, offsets: Sequence[int]) -> LevelTask:
-        active = tuple(int(one) for one in self.context.active)
+        active = tuple(self.context.active.tolist())
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
@@ -246,8 +224,10 @@ class SparkCarrier(Carrier):
         If an earlier run has left checkpoints within the depth limit, continue from the newest one.
         """
         if self.checkpoint is not None:
-            self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
-            statistics = self.checkpoints.found(self.context.limits.depth)
+            # The digest covers the packing of states and the numbering of steps.
+            question = {"isrcheck": source_digest(), **self.context.question()}
+            self.checkpoints = Checkpoints(self.session, self.checkpoint, question)
+            statistics = self.checkpoints.newest(self.context.limits.depth)
             if statistics is not None:
                 self._restore(self.checkpoints, statistics)
                 for last in self.checkpoints.written:
@@ -268,10 +248,10 @@ class SparkCarrier(Carrier):
     def expand(self, first: int, last: int) -> None:
         """Expand the states of a level in one job. Raises Full."""
         context = self.context
-        known = self.visited.levels
-        level = self._level(len(known) - 1, known[-1].offsets)
+        newest = self.visited.levels[-1]
+        level = self._level(len(self.visited.levels) - 1, newest.offsets)
         expanded, merged = task_statistics(self.spark), task_statistics(self.spark)
-        successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
+        successors = newest.ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # Successors and visited states of a shard are in the same partition, so the union moves nothing.
         arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
@@ -279,11 +259,13 @@ class SparkCarrier(Carrier):
         if not self._finish(level, new.persist(KEPT)):
             return
         self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
-        chunks: list[Expanded] = list(values_of(expanded).values())
-        context.result.generated += sum(chunk.generated for chunk in chunks)
+        chunks: Iterable[Expanded] = values_of(expanded).values()
         for chunk in chunks:
+            context.result.generated += chunk.generated
             context.fired += np.array(chunk.fired)
-            context.results.add(self._results_of(chunk.results), partial(operator.add, first))
+            context.results.add(
+                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first)
+            )
         # The results of the steps count even if there is no room for their successors.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
@@ -300,8 +282,7 @@ class SparkCarrier(Carrier):
             run_job(self.session, ordered.count, self._look_at_the_clock)
         except OutOfTime:
             return False
-        chunks: dict[int, Ordered] = dict(values_of(statistics))
-        self.chunks = [chunks[number] for number in range(self.shards)]
+        self.chunks = [chunk for _, chunk in sorted(values_of(statistics).items())]
         by_steps: Counter[int] = Counter()
         for chunk in self.chunks:
             by_steps.update(chunk.by_steps)
@@ -323,27 +304,12 @@ class SparkCarrier(Carrier):
         offsets = self.visited.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is judged"
         for offset, chunk in zip(offsets, self.chunks, strict=False):
-            self.context.results.add(self._results_of(chunk.results), partial(operator.add, first + offset))
+            self.context.results.add(
+                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first + offset)
+            )
         self._find_paths()
 
-    def _results_of(self, words: Sequence[int]) -> KernelResults:
-        return KernelResults.of(len(self.context.properties), words)
-
     # ------------------------------------------------------------------------------------------------- checkpoints
-
-    def _question(self) -> dict[str, Any]:
-        """The data that identifies the search: a run can continue a checkpoint only if all the data is equal."""
-        request = self.context.request
-        return {
-            "isrcheck": source_digest(),  # the packing of states and the numbering of steps
-            "semantics": SEMANTICS,
-            "model": [self.subject.name, self.subject.digest, self.subject.protocol],
-            "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
-            "instance": self.context.instance.digest,
-            "properties": [[prop.name for prop in self.context.watched], request.count_all, request.decisive],
-            "reduction": self.context.kernel.reduction.says if self.context.kernel.reduction is not None else "",
-            "start": [start.number for start in self.context.starts],
-        }
 
     def close_level(self) -> None:
         """Write a checkpoint after some levels or seconds, and continue from the stored copy."""
@@ -391,7 +357,7 @@ class SparkCarrier(Carrier):
 
 def explore_on_spark(
     session: Session,
-    asked: SparkRequest,
+    options: SparkRequest,
     instance: Instance,
     limits: Limits,
     kernel: Kernel,
@@ -401,15 +367,17 @@ def explore_on_spark(
 ) -> tuple[Exploration, SparkSummary]:
     """Search an instance within limits, which do not include the time to start Spark.
 
-    Raises UsageError. If Spark fails during the search, the result holds what was found until then.
+    Raises UsageError. If Spark fails during the search, the result covers the search until then.
     """
     require_same(session)
     request, spread = SearchRequest(count_all=count_all), None
 
     def search_with(kernel: Kernel, limits: Limits) -> Exploration:
         nonlocal spread
-        if asked.mode is Mode.SEARCH:
-            carrier = SparkCarrier(SearchContext(instance, limits, kernel, request, report), session, asked.checkpoint)
+        if options.mode is Mode.SEARCH:
+            carrier = SparkCarrier(
+                SearchContext(instance, limits, kernel, request, report), session, options.checkpoint
+            )
             exploration = Search(carrier.context, carrier).run()
             spread = carrier.spread()
             return exploration
@@ -417,9 +385,9 @@ def explore_on_spark(
         def prepared(limits: Limits, enough: int | None) -> SearchContext:
             return SearchContext(instance, limits, kernel, replace(request, enough=enough))
 
-        exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
+        exploration, spread = explore_parts(session, prepared, limits, options.split_depth, report)
         return exploration
 
-    exploration = concluded(search_with(kernel, limits), kernel, search_with)
+    exploration = concluded(search_with, kernel, limits)
     assert spread is not None
     return exploration, replace(spread, start_seconds=session.start_seconds)

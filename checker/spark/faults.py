@@ -1,8 +1,7 @@
 """Turns the errors of Spark, Py4J and PySpark into one-line messages: what failed, where, and the cure.
 
-In:  an exception, and what is known about the session (`Evidence`).
-Out: a UsageError (the set-up must be corrected) or a SparkLostError (Spark failed during the search: the results so far
-     count, the rest is undecided). The message names a file with the full Java text.
+An error becomes a UsageError (the set-up must be corrected) or a SparkLostError (Spark failed during the search: the
+results so far count, the rest is undecided). The message names a file with the full Java text.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class SparkLostError(UndecidedError):
 
 @dataclass
 class Evidence:
-    """What is known about a session when an error occurs."""
+    """The facts about a session that explain an error."""
 
     log: Path
     """The file with the output of Java and of a local master's workers."""
@@ -135,7 +134,10 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
     ours = _ours(text)
     if ours is not None:
         return ours
-    log = _read(evidence.log)
+    try:
+        log = evidence.log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        log = ""
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
     # If Java does not start, only its log says why; later the log also contains errors that were recovered from.
     said = text if evidence.is_up else f"{log}\n{text}"
@@ -143,18 +145,15 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return SparkLostError(f"{evidence.lost}; {kept}")
     for kind, lines in RULES.items():
         for pattern, line in lines.items():
-            found = re.search(pattern, said)
-            if found is not None:
+            if match := re.search(pattern, said):
                 where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
                 host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
-                groups = (group.strip() if group else "no reason given" for group in found.groups())
+                groups = (group.strip() if group else "no reason given" for group in match.groups())
                 return kind(f"{line.format(*groups)}{host}; {kept}")
     if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
         return SparkLostError(f"the Java process of Spark ended during the job{_how(evidence.java)}; {kept}")
-    cause = innermost(said)
-    if evidence.is_up:
-        return SparkLostError(f"Spark failed: {cause}; {kept}")
-    return UsageError(f"Spark does not start: {cause}; {kept}")
+    kind, event = (SparkLostError, "failed") if evidence.is_up else (UsageError, "does not start")
+    return kind(f"Spark {event}: {innermost(said)}; {kept}")
 
 
 def innermost(text: str) -> str:
@@ -169,12 +168,11 @@ def innermost(text: str) -> str:
 
 def _last_raised(text: str) -> str | None:
     """The line of the exception at the end of the last Python traceback; None if there is no traceback."""
-    _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
+    before, mark, traceback = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
-    before = text[: len(text) - len(mark) - len(rest)]
     indent = len(before) - len(before.rstrip(" "))
-    for line in rest.splitlines():
+    for line in traceback.splitlines():
         if line.strip() and not line.startswith(" " * (indent + 1)):
             return line.strip()
     return None
@@ -182,12 +180,10 @@ def _last_raised(text: str) -> str | None:
 
 def _ours(text: str) -> Exception | None:
     """The error that isrcheck raised on an executor (bad input, or disagreeing engines); None for any other error."""
-    raised = _last_raised(text) or ""
-    name, _, message = raised.partition(": ")
-    if name == "AssertionError":
-        return AssertionError(message)
+    name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None
+    kind = AssertionError if (module, name) == ("", "AssertionError") else kind
     return kind(message) if kind is not None else None
 
 
@@ -224,16 +220,10 @@ def _has_ended(java: subprocess.Popen[bytes] | None) -> bool:
 
 
 def _how(java: subprocess.Popen[bytes] | None) -> str:
+    """How a Java process that has ended did so, in words."""
     if java is None or not _has_ended(java):
         return ""
     return f" (killed by signal {-java.returncode})" if java.returncode < 0 else f" (exit code {java.returncode})"
-
-
-def _read(log: Path) -> str:
-    try:
-        return log.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _keep(text: str, folder: Path | None) -> str:

@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.spark.shuffle import PARENT, STEP, Blob, ShardIntake, ShuffleWriter, pack, unpack
 from isrcheck.checker.spark.tasks import TaskStatistics
-from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12
 """The most states that one call of the kernel expands."""
@@ -33,8 +31,8 @@ BLOB_STATES = 1 << 16
 Blobs = Iterable[tuple[int, bytes]]
 """Pairs: the number of a chunk or shard, and an Arrow batch of its states."""
 
-Link = tuple[int, int, bytes]
-"""How a state was reached: the number of its predecessor in the previous level, the step, and the packed state."""
+Link = tuple[int, int]
+"""How a state was reached: the number of its predecessor in the previous level, and the step."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +78,23 @@ class Ordered:
     results: tuple[int, ...]
 
 
-class _Buffers:
-    """The buffers and counters that a task passes to the kernel."""
+class _Work:
+    """What a task needs to run the kernel."""
 
-    def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
-        self.buffers = kernel.layout.buffers(instance)
-        self.active = np.array(active, np.int8)
-        self.results = KernelResults(len(active) - 1)
-        self.runner = KernelRunner(kernel)
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
+    def __init__(self, level: LevelTask) -> None:
+        self.instance, kernel = level.subject.instance(), level.subject.kernel()
+        self.words = kernel.layout.words
+        self.runner = KernelRunner(kernel, self.instance)
+        self.active = np.array(level.active, np.int8)
+        self.results = KernelResults(len(level.active) - 1)
+        self.fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
 
 
 def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
     """Expand every state of a chunk; yield Arrow batches of successors by shard, with predecessor and step."""
-    instance, kernel = level.subject.instance(), level.subject.kernel()
-    words, steps = kernel.layout.words, instance.first_steps[-1]
+    work = _Work(level)
+    words, steps = work.words, work.instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
-    work = _Buffers(instance, kernel, level.active)
     outbox = ShuffleWriter(words, level.shards, room, origin=chunk, depth=level.depth + 1)
     batch = outbox.batch
     generated, first = 0, level.offsets[chunk]
@@ -107,7 +105,7 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
         at, last = first, first + blob.size
         while at < last:
             end, counts = min(at + EXPANDED, last), (work.fired, work.active, work.results)
-            at, count = work.runner.expand(origin, at, end, work.buffers, batch, *counts)
+            at, count = work.runner.expand(origin, at, end, batch, *counts)
             generated += count
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
@@ -122,26 +120,26 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
     words = kernel.layout.words
     visited = VisitedSet(words, instance.first_steps[-1], level.memory)
     waiting: list[Blob] = []
-    seen: NDArray[np.bool_] | None = None
+    is_known: NDArray[np.bool_] | None = None
     size = 0
     try:
         for _, packed in arriving:
             blob = unpack(packed)
             if blob.about["depth"] > level.depth:
-                assert seen is None, "successors come before what was seen"
+                assert is_known is None, "successors come before the visited states"
                 waiting.append(blob)
                 size += len(packed)
                 continue
-            if seen is None:
-                seen = _take_in_order(visited, waiting)
+            if is_known is None:
+                is_known = _take_in_order(visited, waiting)
             places = visited.places_of(blob.states)
-            seen[places[places >= 0]] = True
-        if seen is None:
-            seen = _take_in_order(visited, waiting)
+            is_known[places[places >= 0]] = True
+        if is_known is None:
+            is_known = _take_in_order(visited, waiting)
     except Full:
         statistics.add({shard: Merged(size, is_full=True)})
         return
-    new = np.flatnonzero(~seen)
+    new = np.flatnonzero(~is_known)
     statistics.add({shard: Merged(size, is_full=False)})
     rows = visited.states[: visited.count * words].reshape(-1, words)
     for low in range(0, len(new), BLOB_STATES):
@@ -177,27 +175,19 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
     """Sort a chunk of the next level by predecessor and step, and judge the properties of its states."""
-    instance, kernel = level.subject.instance(), level.subject.kernel()
-    words = kernel.layout.words
-    blobs = [unpack(packed) for _, packed in arriving]
-    work = _Buffers(instance, kernel, level.active)
+    work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
+    words = work.words
     if not blobs:
         statistics.add({chunk: Ordered(0, {}, work.results.words)})
         return
-    parents = np.concatenate([blob.columns[PARENT] for blob in blobs])
-    steps = np.concatenate([blob.columns[STEP] for blob in blobs])
+    parents, steps = (np.concatenate([blob.columns[name] for blob in blobs]) for name in (PARENT, STEP))
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.runner.check(states.ctypes.data, 0, len(sorting), work.buffers, work.active, work.results)
-    by_steps = np.bincount(steps)
-    statistics.add(
-        {
-            chunk: Ordered(
-                len(sorting), {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)}, work.results.words
-            )
-        }
-    )
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.active, work.results)
+    counts = np.bincount(steps)
+    by_steps = {int(step): int(counts[step]) for step in np.flatnonzero(counts)}
+    statistics.add({chunk: Ordered(len(sorting), by_steps, work.results.words)})
     for low in range(0, len(sorting), BLOB_STATES):
         part = slice(low, low + BLOB_STATES)
         columns = {PARENT: parents[part], STEP: steps[part]}
@@ -214,5 +204,4 @@ def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs
         for place in wanted[chunk]:
             at = place - blob.about["first"]
             if 0 <= at < blob.size:
-                words = blob.states[at * blob.words : (at + 1) * blob.words]
-                yield place, (int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]), words.tobytes())
+                yield place, (int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]))

@@ -11,19 +11,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath, exploration_of
-from isrcheck.checker.results.exploration import PlainData as Record
-from isrcheck.checker.results.exploration import plain_data_of as unjudged_record_of
+from isrcheck.checker.results.exploration import (
+    Exploration,
+    Finding,
+    Findings,
+    PlainData,
+    Progress,
+    StepPath,
+    exploration_of,
+    plain_data_of,
+)
 from isrcheck.checker.spark.faults import SparkLostError
 from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.session import Session
@@ -53,14 +60,17 @@ BEFORE = -1
 
 @dataclass(frozen=True)
 class PartTask:
-    """The input of the search of each part; `deadline` is a time of day, because executors share no other clock."""
+    """The input of the search of each part."""
 
     subject: InstanceSpecification
     first_depth: int
+    """The depth of the states to start from."""
     depth: int | None
     memory: int
     deadline: float | None
+    """A time of day, because executors share no other clock."""
     watched: tuple[str, ...]
+    """The names of the properties to judge."""
     deadlock: bool
     count_all: bool
     shards: int
@@ -79,7 +89,7 @@ class ShardCount:
 
 
 def search_part(
-    question: PartTask, statistics: TaskStatistics, number: int, starts: Sequence[Start]
+    question: PartTask, statistics: TaskStatistics, number: int, starts: Starts
 ) -> Iterator[tuple[int, bytes]]:
     """Search a part from its start states; report the result to the driver; yield the states by shard, with depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
@@ -91,16 +101,17 @@ def search_part(
         watched=tuple(prop for prop in instance.properties if prop.name in question.watched),
         deadlock=question.deadlock,
         count_all=question.count_all,
-        starts=Starts.of(starts, instance.cells),
+        starts=starts,
         starts_are_judged=True,
     )
     search = Search(SearchContext(instance, limits, kernel, request))
     result = search.run()
-    statistics.add({number: unjudged_record_of(result)})
-    yield from _seen(search, question.first_depth, question.shards, number)
+    statistics.add({number: plain_data_of(result)})
+    yield from _states_by_shard(search, question.first_depth, question.shards, number)
 
 
-def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
+def _states_by_shard(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
+    """The visited states of a search, by shard, with their depths; `number` is that of the part."""
     words, visited, levels = search.context.kernel.layout.words, search.visited, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
     outbox = ShuffleWriter(words, shards, origin=number)
@@ -116,15 +127,15 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
     depths: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for _, packed in arrived:
         blob = unpack(packed)
-        known = visited.count
+        before = visited.count
         try:
             arrivals.take(blob)
         except Full:
             yield ShardCount((), {}, is_full=True)
             return
         if visited.count > len(parts):
-            parts = np.concatenate([parts[:known], np.zeros(2 * visited.count - known, np.uint64)])
-            depths = np.concatenate([depths[:known], np.full(2 * visited.count - known, FAR, np.uint32)])
+            parts = np.concatenate([parts[:before], np.zeros(2 * visited.count - before, np.uint64)])
+            depths = np.concatenate([depths[:before], np.full(2 * visited.count - before, FAR, np.uint32)])
         # A blob contains no state twice, so each position is written once.
         places = visited.places_of(blob.states)
         depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
@@ -143,7 +154,7 @@ class SplitSearch:
     """The search before the parts start, the states to be divided among the parts, and the paths to these states."""
 
     search: Search
-    starts: Sequence[Start]
+    starts: Starts
     paths: Sequence[StepPath]
 
     @property
@@ -167,10 +178,8 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
     result.limits = limits
     last = result.levels[-1]
     layout, numbers = search.context.kernel.layout, range(result.distinct - last, result.distinct)
-    starts = [
-        Start(number, layout.unpack([int(word) for word in words]))
-        for number, words in enumerate(search.visited.states_at(numbers))
-    ]
+    states = np.array(list(search.visited.states_at(numbers)), np.uint64).reshape(-1, layout.words)
+    starts = Starts(range(last), layout.unpack_rows(states))
     return SplitSearch(search, starts, [search.path(number) for number in numbers])
 
 
@@ -180,13 +189,13 @@ def explore_parts(
     """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
-    search, result = beginning.search, beginning.search.result
+    search, starts, result = beginning.search, beginning.starts, beginning.search.result
     began_with, spark = search.context, session.context
     cores = spark.defaultParallelism
-    spread = SparkSummary(Mode.PARTS, session.master, cores, 0, len(beginning.starts), beginning.depth)
+    spread = SparkSummary(Mode.PARTS, session.master, cores, 0, len(starts), beginning.depth)
     if beginning.is_all:
         return result, spread
-    count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
+    count = min(MOST_PARTS, PARTS_A_CORE * cores, len(starts))
     question = PartTask(
         InstanceSpecification.of(began_with.instance, began_with.kernel.reduction),
         beginning.depth,
@@ -199,35 +208,23 @@ def explore_parts(
         cores,
     )
     statistics = task_statistics(spark)
-    parts = [
-        (
-            number,
-            beginning.starts[len(beginning.starts) * number // count : len(beginning.starts) * (number + 1) // count],
-        )
-        for number in range(count)
-    ]
-    before = list(_seen(search, 0, cores, BEFORE))
+    bounds = pairwise(len(starts) * number // count for number in range(count + 1))
+    parts = [(number, starts[first:last]) for number, (first, last) in enumerate(bounds)]
+    before = list(_states_by_shard(search, 0, cores, BEFORE))
 
     def look() -> None:
         answers = list(values_of(statistics).values())
-        report(
-            Progress(
-                time.monotonic() - began,
-                beginning.depth + max((answer.get("depth", 0) for answer in answers), default=0),
-                result.distinct + sum(sum(answer.get("levels", ())) for answer in answers),
-                result.generated + sum(answer.get("generated", 0) for answer in answers),
-                count - len(answers),
-                sum(answer.get("bytes_used", 0) for answer in answers),
-            )
-        )
+        depth = beginning.depth + max((answer["depth"] for answer in answers), default=0)
+        distinct = result.distinct + sum(sum(answer["levels"]) for answer in answers)
+        generated = result.generated + sum(answer["generated"] for answer in answers)
+        used = sum(answer["bytes_used"] for answer in answers)
+        report(Progress(time.monotonic() - began, depth, distinct, generated, count - len(answers), used))
 
     def count_states() -> list[ShardCount]:
         words, memory = began_with.kernel.layout.words, question.memory
         searched = spark.parallelize(parts, count).flatMap(lambda part: search_part(question, statistics, *part))
-        seen = spark.union([searched, spark.parallelize(before, 1)])
-        routed = partitioned(seen, cores)
-        counted: list[ShardCount] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
-        return counted
+        routed = partitioned(spark.union([searched, spark.parallelize(before, 1)]), cores)
+        return routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
 
     counted: Sequence[ShardCount] = ()
     stopped, lost = None, ""
@@ -250,19 +247,13 @@ def explore_parts(
             merged.judged = min(merged.judged, merged.depth)
             # States at the bound were not expanded; all others were, by the part that found them first.
             merged.frontier = merged.levels[limits.depth] if len(merged.levels) - 1 == limits.depth else 0
-        spread = replace(spread, overlap=_overlap(count, counted))
+        states_by_parts: Counter[int] = sum((Counter(shard.states_by_parts) for shard in counted), Counter())
+        spread = replace(spread, overlap=Overlap(count, dict(sorted(states_by_parts.items()))))
     return merged, spread
 
 
 def _sum(columns: Sequence[Sequence[int]]) -> list[int]:
-    return [sum(one) for one in zip_longest(*columns, fillvalue=0)]
-
-
-def _overlap(parts: int, counted: Sequence[ShardCount]) -> Overlap:
-    together: Counter[int] = Counter()
-    for shard in counted:
-        together.update(shard.states_by_parts)
-    return Overlap(parts, dict(sorted(together.items())))
+    return list(map(sum, zip_longest(*columns, fillvalue=0)))
 
 
 class Merge:
@@ -272,7 +263,7 @@ class Merge:
         self.beginning = beginning
         self.count_all = count_all
 
-    def merged(self, answers: Mapping[int, Record], stopped: str | None) -> Exploration:
+    def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """The merged exploration; counts are sums. `stopped` says why parts without a result ended, if any did."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
@@ -288,7 +279,7 @@ class Merge:
             frontier=sum(part.frontier for part in parts),
             depth=depth,
             judged=first + min(judged) if judged else depth,
-            stopped=next((one for one in WORST_FIRST if one in reasons), None),
+            stopped=next((reason for reason in WORST_FIRST if reason in reasons), None),
             bytes_used=result.bytes_used + sum(part.bytes_used for part in parts),
             fired=_sum([result.fired, *(part.fired for part in parts)]),
             new=_sum([result.new, *(part.new for part in parts)]),
@@ -301,16 +292,16 @@ class Merge:
         implicit = (IN_RANGE.name, DEADLOCK.name)
         declared = {name: self._findings(name, parts) for name in before if name not in implicit}
         ends = self._ends(declared, self._findings(DEADLOCK.name, parts))
-        broken = self._errors(declared, ends, self._findings(IN_RANGE.name, parts))
-        found = {DEADLOCK.name: ends, IN_RANGE.name: broken}
-        return declared | {name: one for name, one in found.items() if one is not None}
+        errors = self._errors(declared, ends, self._findings(IN_RANGE.name, parts))
+        undeclared = {DEADLOCK.name: ends, IN_RANGE.name: errors}
+        return declared | {name: findings for name, findings in undeclared.items() if findings is not None}
 
     def _findings(self, name: str, parts: Sequence[Exploration]) -> Findings:
         before = self.beginning.search.result.findings.get(name, Findings())
-        parts_found = [part.findings[name] for part in parts if name in part.findings]
-        found = self._finding(before.found, [one.found for one in parts_found])
-        permitted = self._finding(before.permitted, [one.permitted for one in parts_found])
-        erred = self._finding(before.erred, [one.erred for one in parts_found])
+        of_parts = [part.findings[name] for part in parts if name in part.findings]
+        found = self._finding(before.found, [findings.found for findings in of_parts])
+        permitted = self._finding(before.permitted, [findings.permitted for findings in of_parts])
+        erred = self._finding(before.erred, [findings.erred for findings in of_parts])
         if not self.count_all and found.path:
             # A single search would have stopped earlier; the part did not know of the other's result.
             permitted, erred = _until(permitted, found.path.depth), _until(erred, found.path.depth)
@@ -320,39 +311,35 @@ class Merge:
         prop = next(prop for prop in self.beginning.search.context.instance.properties if prop.name == name)
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
-    def _end(self, declared: Mapping[str, Findings]) -> int | None:
-        """The depth at which every property is decided, so that a single search would end; None if there is none."""
-        decided = [one.found.path.depth for one in declared.values() if one.found.path]
-        return max(decided) if not self.count_all and declared and len(decided) == len(declared) else None
+    def _end(self, declared: Mapping[str, Findings]) -> float:
+        """The depth at which a single search would end because every property is decided; infinite if some is not."""
+        paths = [findings.found.path for findings in declared.values()]
+        if self.count_all or not paths:
+            return float("inf")
+        return max(float("inf") if path is None else path.depth for path in paths)
 
-    def _ends(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
-        """The findings of `deadlock`, as a single search would report them; None if there are none."""
-        end = self._end(declared)
-        if end is not None:  # the states at that depth would not be expanded
-            found = Findings(_until(found.found, end - 1), erred=_until(found.erred, end - 1))
-        return found if found.found.path is not None or found.erred.path is not None else None
+    def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
+        """The findings of `deadlock`, as a single search would report them; None if nothing was found."""
+        last = self._end(declared) - 1  # the states at the end would not be expanded
+        ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
+        return ends if ends.found.path is not None or ends.erred.path is not None else None
 
-    def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, found: Findings) -> Findings | None:
-        """The findings of `in_range`, as a single search would report them; None if there are none."""
-        steps, end = found.erred, self._end(declared)
-        if end is not None:
-            steps = _until(steps, end)
+    def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, errors: Findings) -> Findings | None:
+        """The findings of `in_range`, as a single search would report them; None if nothing was found."""
+        steps = _until(errors.erred, self._end(declared))
         others = [*declared.values(), *([] if ends is None else [ends])]
-        errors = [one for one in (steps, *(one.erred for one in others)) if one.path is not None]
-        if not errors:
+        erred = [finding for finding in (steps, *(findings.erred for findings in others)) if finding.path is not None]
+        if not erred:
             return None
-        least = min((one.path for one in errors if one.path is not None), key=lambda path: path.order)
+        least = _first(erred)
+        assert least is not None
         if not self.count_all:
-            errors = [one for one in errors if one.path is not None and one.path.depth == least.depth]
-        return Findings(Finding(sum(one.count for one in errors), least), erred=steps)
+            erred = [finding for finding in erred if finding.path is not None and finding.path.depth == least.depth]
+        return Findings(Finding(sum(finding.count for finding in erred), least), erred=steps)
 
-    def _finding(self, before: Finding, found: Sequence[Finding]) -> Finding:
-        every = [replace(one, path=self._whole(one.path)) for one in found if one.path is not None]
-        if before.path is not None:
-            every.append(before)
-        witnesses = [one.path for one in every if one.path is not None]
-        least = min(witnesses, key=lambda path: path.order, default=None)
-        return Finding(before.count + sum(one.count for one in found), least)
+    def _finding(self, before: Finding, of_parts: Sequence[Finding]) -> Finding:
+        whole = [replace(finding, path=self._whole(finding.path)) for finding in of_parts if finding.path is not None]
+        return Finding(before.count + sum(finding.count for finding in of_parts), _first([before, *whole]))
 
     def _whole(self, witness: StepPath) -> StepPath:
         """Extend a path of a part backwards to an initial state."""
@@ -360,6 +347,12 @@ class Merge:
         return StepPath(path.initial, path.steps + witness.steps)
 
 
-def _until(finding: Finding, depth: int) -> Finding:
+def _first(findings: Iterable[Finding]) -> StepPath | None:
+    """The first of the paths of these findings; None if there are no paths."""
+    paths = (finding.path for finding in findings if finding.path is not None)
+    return min(paths, key=lambda path: path.order, default=None)
+
+
+def _until(finding: Finding, depth: float) -> Finding:
     """The finding, if its path has at most this length; otherwise an empty finding."""
     return finding if finding.path is None or finding.path.depth <= depth else Finding()

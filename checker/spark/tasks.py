@@ -1,21 +1,19 @@
 """Tasks on executors: their memory, the statistics that they report while a job runs, and a check of their machines.
 
-In:  a session; on an executor, a key and a value.
-Out: on the driver, a dictionary that grows as tasks end, and the result of each of some independent tasks; the hosts
-     whose code was compared with the driver's, or a UsageError that names a host and the difference.
-
-Statistics are counts, never states. A task that runs twice reports the same values under the same key, so that nothing
-is counted twice. If an executor ran other code than the driver, the result would be worthless.
+Statistics are a dictionary on the driver, which grows as tasks end. They are counts, never states. A task that runs
+twice reports the same values under the same key, so that nothing is counted twice. If an executor ran other code than
+the driver, the result would be worthless.
 """
 
 from __future__ import annotations
 
+import operator
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pyspark import Accumulator, AccumulatorParam, SparkContext
 
@@ -23,9 +21,6 @@ from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.checker.spark.faults import explained
 from isrcheck.checker.spark.session import Session
 from isrcheck.models.messages import UsageError
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 
 def task_memory(session: Session, memory: int) -> int:
@@ -102,9 +97,9 @@ def run_job(session: Session, work: Callable[[], T], look: Callable[[], object])
     return done[0]
 
 
-def values_of(told: TaskStatistics) -> Mapping[Any, Any]:
+def values_of(statistics: TaskStatistics) -> Mapping[Any, Any]:
     """The statistics that tasks have reported so far, by key."""
-    return dict(told.value)
+    return dict(statistics.value)
 
 
 def results_of(
@@ -115,21 +110,21 @@ def results_of(
     Every 0.2 s, `look` is called with the number of finished tasks. Results are small: they travel as task statistics.
     Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`.
     """
-    statistics, given = task_statistics(session.context), set[int]()
+    statistics, yielded = task_statistics(session.context), set[int]()
 
     def work() -> None:
         spread = session.context.parallelize(list(enumerate(tasks)), max(1, len(tasks)))
-        spread.foreach(lambda one: statistics.add({one[0]: run(one[1])}))
+        spread.foreach(lambda task: statistics.add({task[0]: run(task[1])}))
 
     def new() -> Iterator[tuple[int, R]]:
         for position, result in values_of(statistics).items():
-            if position not in given:
-                given.add(position)
+            if position not in yielded:
+                yielded.add(position)
                 yield position, result
 
     for _ in running(session, work):
         yield from new()
-        look(len(given))
+        look(len(yielded))
     yield from new()
 
 
@@ -166,13 +161,12 @@ def same_everywhere(context: SparkContext) -> list[str]:
         yield socket.gethostname(), versions
 
     tasks = context.defaultParallelism * TASKS_PER_CORE
-    told = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()
+    answers = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()
     here = facts()
-    for host, there in sorted(told, key=lambda one: one[0]):
-        line = difference(host, here, there)
-        if line is not None:
+    for host, there in sorted(answers, key=operator.itemgetter(0)):
+        if line := difference(host, here, there):
             raise UsageError(line)
-    return sorted({host for host, _ in told})
+    return sorted({host for host, _ in answers})
 
 
 def facts() -> dict[str, str]:
@@ -209,5 +203,5 @@ def _version(package: str) -> str:
 
 def _major(version: str) -> str:
     """The part of a version that decides about compatibility: 2 for 2.3.1, and 0.68 for 0.68.0."""
-    first, _, rest = version.partition(".")
-    return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first
+    major, minor, *_ = (*version.split("."), "")
+    return f"0.{minor}" if major == "0" else major

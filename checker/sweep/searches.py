@@ -91,10 +91,10 @@ def read_sweep(options: Options) -> Sweep:
     """Read the keys and values of `--vary`, and build every combination. Raises UsageError."""
     assert options.model.target is not None
     model, named = model_of(options.model)
-    given, swaps = values_of(model, options.model), swaps_of(options.model)
+    fixed, swaps = values_of(model, options.model), swaps_of(options.model)
     axes = tuple(_axis(model, text) for text in options.own["vary"])
     protocol = protocol_of(options.model, named)
-    _refuse_twice(axes, given, protocol)
+    _refuse_twice(axes, fixed, protocol)
     count = prod(len(axis.values) for axis in axes)
     if count > MOST_ROWS:
         raise UsageError(f"--vary gives {count:,} combinations, more than {MOST_ROWS:,}; give fewer values")
@@ -107,7 +107,7 @@ def read_sweep(options: Options) -> Sweep:
         one_protocol = chosen.pop(None, protocol)
         numbers = {entry: int(number) for entry, number in chosen.items() if entry is not None}
         try:
-            instance = model.instance(None if one_protocol is None else str(one_protocol), given | numbers, swaps)
+            instance = model.instance(None if one_protocol is None else str(one_protocol), fixed | numbers, swaps)
             rows.append(Combination(varied, instance))
         except UsageError as error:
             rows.append(Combination(varied, None, str(error)))
@@ -123,16 +123,16 @@ def refused_throughout(why: str) -> str:
 
 def _axis(model: Model, text: str) -> Axis:
     key, equals, listed = (part.strip() for part in text.partition("="))
-    given = [value.strip() for value in listed.split(",")]
-    if not equals or not key or not all(given):
+    typed = [value.strip() for value in listed.split(",")]
+    if not equals or not key or not all(typed):
         raise UsageError(f"--vary {text}: write it as --vary KEY=VALUE,VALUE,...")
     entry = _entry(model, key)
     values: dict[str, int | str] = {}
-    for one in given:
-        shown, value = _value(model, key, entry, one)
+    for word in typed:
+        shown, value = _value(model, key, entry, word)
         same = next((other for other, known in values.items() if known == value), None)
         if same is not None:
-            again = f"{one} is given twice" if same == shown else f"{same} and {one} mean the same to the model"
+            again = f"{word} is given twice" if same == shown else f"{same} and {word} mean the same to the model"
             raise UsageError(f"--vary {text}: {again}; keep one of them")
         values[shown] = value
     return Axis(key, entry, values)
@@ -172,15 +172,15 @@ def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, i
     return spell(declared, value), value
 
 
-def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: str | None) -> None:
-    seen: dict[str | None, str] = {}
+def _refuse_twice(axes: tuple[Axis, ...], fixed: Mapping[str, int], protocol: str | None) -> None:
+    varied: dict[str | None, str] = {}
     for axis in axes:
-        if axis.entry in seen:
-            other = seen[axis.entry]
+        if axis.entry in varied:
+            other = varied[axis.entry]
             twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which mean the same"
             raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
-        seen[axis.entry] = axis.key
-        if axis.entry in given or (axis.entry is None and protocol is not None):
+        varied[axis.entry] = axis.key
+        if axis.entry in fixed or (axis.entry is None and protocol is not None):
             raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of them")
 
 
@@ -249,15 +249,15 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
             raise KeyboardInterrupt
         report = progress.report if progress else lambda progress: None
         limits = budget.limits(case.limits)
-        found = explore(instance, limits, count_all=case.count_all, kernel=beginning.kernel, report=report)
-        found.seconds += beginning.seconds
+        exploration = explore(instance, limits, count_all=case.count_all, kernel=beginning.kernel, report=report)
+        exploration.seconds += beginning.seconds
     except Spent as spent:
         return _judged(Exploration.without_beginning(instance, case.limits, spent.why))
     except ModelError as error:
         return {"failed": str(error)}
     except UsageError as error:
         return {"refused": str(error)}
-    return {"instance": instance.digest, **_judged(found)}
+    return {"instance": instance.digest, **_judged(exploration)}
 
 
 def _judged(exploration: Exploration) -> PlainData:

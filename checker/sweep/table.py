@@ -69,7 +69,7 @@ class SweepRow:
 class FailingRow:
     """A row with failing properties, and the verdict on the property that fails after the fewest steps."""
 
-    found: SweepRow
+    row: SweepRow
     run: Run
     verdict: Verdict
 
@@ -103,13 +103,13 @@ class SweepTable:
     @property
     def runs(self) -> list[Run]:
         """The runs of the rows that were searched."""
-        return [found.run for found in self.rows if found.run is not None]
+        return [row.run for row in self.rows if row.run is not None]
 
     @property
     def properties(self) -> list[Property]:
         """The properties of the model, and those of the implicit ones that a run violates."""
-        found = {verdict.prop.name for verdict in self.verdicts}
-        return [*self.sweep.model.properties, *(one for one in (DEADLOCK, IN_RANGE) if one.name in found)]
+        violated = {verdict.prop.name for verdict in self.verdicts}
+        return [*self.sweep.model.properties, *(prop for prop in (DEADLOCK, IN_RANGE) if prop.name in violated)]
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -119,26 +119,26 @@ class SweepTable:
     @property
     def word(self) -> Word:
         """The gravest verdict of all rows."""
-        words = {found.word for found in self.rows} - {Word.NOT_APPLICABLE}
+        words = {row.word for row in self.rows} - {Word.NOT_APPLICABLE}
         return next((word for word in Word if word in words), Word.NOT_APPLICABLE)
 
     @property
     def smallest(self) -> FailingRow | None:
         """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
-            failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
+            failing = list(filter(None, (_failing(row, word) for row in self.rows)))
             if failing:
-                return min(failing, key=lambda one: one.size)
+                return min(failing, key=lambda row: row.size)
         return None
 
 
-def _failing(found: SweepRow, word: Word) -> FailingRow | None:
-    if found.run is None:
+def _failing(row: SweepRow, word: Word) -> FailingRow | None:
+    if row.run is None:
         return None
-    failed = [verdict for verdict in found.run.verdicts if verdict.word is word]
+    failed = [verdict for verdict in row.run.verdicts if verdict.word is word]
     if not failed:
         return None
-    return FailingRow(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
+    return FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
 # ---------------------------------------------------------------------------------------------------------- the command
@@ -169,22 +169,22 @@ def run(options: Options, session: SearchSession) -> CommandResult:
             from isrcheck.checker.spark.session import spark_session
 
             with spark_session(options.search.spark.session, progress.announce) as spark:
-                found = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
+                swept = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
         else:
-            found = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
+            swept = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
     finally:
         progress.clear()
         results.close()
     if tables is not None:
-        for searched_run in found.runs:
+        for searched_run in swept.runs:
             tables.write(searched_run)
     return CommandResult(
-        text(found),
-        as_objects(found),
-        exit_code(found.word, strict=options.output.strict, found=found.verdicts),
+        text(swept),
+        as_objects(swept),
+        exit_code(swept.word, strict=options.output.strict, found=swept.verdicts),
         traces.failure or results.failure or (tables.failure if tables else ""),
-        found.stopped or (tables is not None and tables.is_interrupted),
-        found,
+        swept.stopped or (tables is not None and tables.is_interrupted),
+        swept,
     )
 
 
@@ -205,22 +205,22 @@ def search(
         SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
     ]
     table = SweepTable(sweep, rows, str(results.path), len(results.done))
-    known = {case.position: case for case in cases}
+    cases_at = {case.position: case for case in cases}
     waiting = grouped((case, rows[position]) for position, case in answers.items())
 
     def take(position: int, record: PlainData) -> None:
-        for found in waiting[position]:
-            _fill(found, known[position], record, traces)
+        for row in waiting[position]:
+            _fill(row, cases_at[position], record, traces)
 
     try:
-        done = _current_records(results, known, budget)
+        done = _current_records(results, cases_at, budget)
         for position, record in done.items():
             take(position, record)
         for position, record in run_cases([case for case in cases if case.position not in done]):
             table.stopped = record.get("stopped") == "interrupt"
             # A search that ran out of time is not kept: a later run may have more time.
             if record.get("stopped") not in ("interrupt", "seconds") and position not in results.done:
-                results.keep(position, known[position].name, record)
+                results.keep(position, cases_at[position].name, record)
             take(position, record)
             if table.stopped:
                 break
@@ -229,7 +229,7 @@ def search(
     if table.stopped and not table.runs:
         raise KeyboardInterrupt
     if not table.runs:
-        raise UsageError(refused_throughout(next(found.why for found in rows if found.why)))
+        raise UsageError(refused_throughout(next(row.why for row in rows if row.why)))
     return table
 
 
@@ -252,13 +252,13 @@ def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Bu
     return done
 
 
-def _fill(found: SweepRow, case: Case, record: PlainData, traces: TraceWriter) -> None:
-    instance = found.combination.instance
+def _fill(row: SweepRow, case: Case, record: PlainData, traces: TraceWriter) -> None:
+    instance = row.combination.instance
     assert instance is not None
     if "refused" in record:
-        found.why, found.word = record["refused"], Word.NOT_APPLICABLE
+        row.why, row.word = record["refused"], Word.NOT_APPLICABLE
     elif "failed" in record:
-        found.why = record["failed"]
+        row.why = record["failed"]
     else:
         exploration = exploration_of(record, instance, case.limits)
         judged = verdicts(exploration)
@@ -267,8 +267,8 @@ def _fill(found: SweepRow, case: Case, record: PlainData, traces: TraceWriter) -
         )
         files = traces.write(case.target, instance, judged)
         command = command_of(case.target, instance, case.limits.depth)
-        found.run = Run(exploration, judged, command, case.count_all, files)
-        found.why, found.word = "", found.run.word
+        row.run = Run(exploration, judged, command, case.count_all, files)
+        row.why, row.word = "", row.run.word
 
 
 # -------------------------------------------------------------------------------------------------------------- text
@@ -298,10 +298,10 @@ class _Columns:
     sought: list[Property] = field(default_factory=list)
 
 
-def _columns(found: SweepTable) -> _Columns:
+def _columns(swept: SweepTable) -> _Columns:
     columns = _Columns()
-    for prop in found.properties:
-        judged = [verdict_on(run, prop) for run in found.runs]
+    for prop in swept.properties:
+        judged = [verdict_on(run, prop) for run in swept.runs]
         words, cells = {verdict.word for verdict in judged}, {cell(verdict) for verdict in judged}
         if words == {Word.NOT_APPLICABLE}:
             continue
@@ -309,7 +309,7 @@ def _columns(found: SweepTable) -> _Columns:
             columns.sought.append(prop)
         elif words <= set(NEVER_FAILS) and len(cells) > 1:
             columns.rest.append(prop)
-        elif len(cells) == 1 and len(found.runs) > 1 and words != {Word.UNDECIDED}:
+        elif len(cells) == 1 and len(swept.runs) > 1 and words != {Word.UNDECIDED}:
             columns.same.setdefault(next(iter(cells)), []).append(prop.name)
         else:
             columns.own.append(prop)
@@ -319,25 +319,25 @@ def _columns(found: SweepTable) -> _Columns:
     return columns
 
 
-def text(found: SweepTable) -> str:
+def text(swept: SweepTable) -> str:
     """Return the results as text: common settings, table, verdicts that all rows share, smallest failure, totals."""
-    columns = _columns(found)
-    lines = [*_heading(found), "", *_table(found, columns), ""]
+    columns = _columns(swept)
+    lines = [*_heading(swept), "", *_table(swept, columns), ""]
     lines += [f"in every row   {cell_text}: {', '.join(names)}" for cell_text, names in columns.same.items()]
     if columns.rest:
         lines.append(f"{REST:<13}  {', '.join(prop.name for prop in columns.rest)}")
-    lines += _sought(found, columns.sought)
-    lines += ["", *_smallest_lines(found.smallest), "", *_totals(found), "", verdict_line(found)]
+    lines += _sought(swept, columns.sought)
+    lines += ["", *_smallest_lines(swept.smallest), "", *_totals(swept), "", verdict_line(swept)]
     return "\n".join(lines)
 
 
-def _heading(found: SweepTable) -> list[str]:
-    sweep = found.sweep
+def _heading(swept: SweepTable) -> list[str]:
+    sweep = swept.sweep
     first, *others = instances = sweep.instances
     settings = configuration_of(first)
     spelled = [configuration_of(other) for other in others]
     common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
-    depth = found.runs[0].exploration.limits.depth
+    depth = swept.runs[0].exploration.limits.depth
     far = "every behaviour of any length" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
     named = title(first, with_protocol=len({instance.protocol.name for instance in instances}) == 1)
     return [
@@ -349,36 +349,36 @@ def _heading(found: SweepTable) -> list[str]:
     ]
 
 
-def _table(found: SweepTable, columns: _Columns) -> list[str]:
+def _table(swept: SweepTable, columns: _Columns) -> list[str]:
     """Return the lines of the table; a row without a run shows the reason instead of verdicts."""
-    keys = [axis.key for axis in found.sweep.axes]
-    varied = [[key, *(row.combination.varied[key] for row in found.rows)] for key in keys]
-    every = _verdict_columns(found, columns)
+    keys = [axis.key for axis in swept.sweep.axes]
+    varied = [[key, *(row.combination.varied[key] for row in swept.rows)] for key in keys]
+    every = _verdict_columns(swept, columns)
     is_wide = sum(max(map(len, column)) + 2 for column in (*varied, *every)) > WIDTH + 2
     if is_wide:
         varied, every = [_folded(column) for column in varied], [_folded(column) for column in every]
-    left, tall = _headed(varied, len(found.rows))
+    left, tall = _headed(varied, len(swept.rows))
     width = max(map(len, left))
     lines: list[str] = []
     for part in side_by_side(every, WIDTH - width - 2):
-        right, taller = _headed(part, len(found.runs))
+        right, taller = _headed(part, len(swept.runs))
         height = max(tall, taller)
         headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
         verdict_lines = iter(right[taller:])
         rows = [
             (start, f"{row.word.value}: {row.why}" if row.run is None else next(verdict_lines))
-            for start, row in zip(left[tall:], found.rows, strict=True)
+            for start, row in zip(left[tall:], swept.rows, strict=True)
         ]
         lines += ["", *(f"{start:<{width}}  {end}".rstrip() for start, end in (*headings, *rows))]
     return lines[1:]
 
 
-def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
+def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
     """Return the columns of verdicts: a heading, and a cell for each run."""
-    every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
+    every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in swept.runs)] for prop in columns.own]
     if columns.rest:
-        every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
-    return every or [["verdict", *(run.word.value for run in found.runs)]]
+        every.append([REST, *(_shared(run, columns.rest) for run in swept.runs)])
+    return every or [["verdict", *(run.word.value for run in swept.runs)]]
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
@@ -402,24 +402,24 @@ def _folded(column: list[str]) -> list[str]:
 
 def verdict_on(run: Run, prop: Property) -> Verdict:
     """Return the verdict of a run on a property, which may be `in_range`."""
-    found = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
-    return next(found, None) or range_verdict(run.exploration)
+    judged = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
+    return next(judged, None) or range_verdict(run.exploration)
 
 
-def _shared(run: Run, rest: Sequence[Property]) -> str:
+def _shared(run: Run, properties: Sequence[Property]) -> str:
     applicable = [
-        verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE
+        verdict for verdict in (verdict_on(run, prop) for prop in properties) if verdict.word is not Word.NOT_APPLICABLE
     ]
     return ", ".join(dict.fromkeys(map(cell, applicable))) or Word.NOT_APPLICABLE.value
 
 
-def _sought(found: SweepTable, sought: Sequence[Property]) -> list[str]:
+def _sought(swept: SweepTable, sought: Sequence[Property]) -> list[str]:
     """Return a line with the number of `sometimes` properties reached in every row, and the names of the others."""
     if not sought:
         return []
     missing = []
     for prop in sought:
-        counts = Counter(verdict_on(run, prop).word for run in found.runs)
+        counts = Counter(verdict_on(run, prop).word for run in swept.runs)
         open_words = {word: counts[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if counts[word]}
         if open_words:
             rows = ", ".join(
@@ -436,7 +436,7 @@ def _smallest_lines(smallest: FailingRow | None) -> list[str]:
         return ["smallest failing configuration: none found"]
     verdict = smallest.verdict
     lines = [
-        f"smallest failing configuration: {smallest.found.combination.name}",
+        f"smallest failing configuration: {smallest.row.combination.name}",
         f"  {verdict.prop.name}: {verdict.bare}"
         + (" (no violation was found)" if verdict.word is Word.PERMITTED else ""),
         f"  {smallest.command}",
@@ -445,35 +445,35 @@ def _smallest_lines(smallest: FailingRow | None) -> list[str]:
     return [*lines, f"  {smallest.run.show(path)}"] if path is not None else lines
 
 
-def _totals(found: SweepTable) -> list[str]:
-    words = Counter(row.word for row in found.rows if row.run is not None)
+def _totals(swept: SweepTable) -> list[str]:
+    words = Counter(row.word for row in swept.rows if row.run is not None)
     parts = [f"{words[word]:,} {word.value.removesuffix(' TO DEPTH')}" for word in Word if words[word]]
     lines = []
     for word in (Word.NOT_APPLICABLE, Word.UNDECIDED):
-        missing = [row for row in found.rows if row.run is None and row.word is word and row.why != NOT_SEARCHED]
+        missing = [row for row in swept.rows if row.run is None and row.word is word and row.why != NOT_SEARCHED]
         if missing:
             parts.append(f"{len(missing):,} {word.value} (reasons in the table)")
-    left = sum(row.why == NOT_SEARCHED for row in found.rows)
+    left = sum(row.why == NOT_SEARCHED for row in swept.rows)
     if left:
         parts.append(f"{left:,} {NOT_SEARCHED}")
-    explored = [run.explored for run in found.runs]
+    explored = [run.explored for run in swept.runs]
     states, steps = sum(one.distinct for one in explored), sum(one.generated for one in explored)
     seconds = sum(one.seconds for one in explored)
     lines = [
-        f"{counted(len(found.rows), 'configuration')}: {', '.join(parts)}",
-        f"{states:,} distinct states, {steps:,} generated, {seconds:.2f} s; results in {found.results}",
+        f"{counted(len(swept.rows), 'configuration')}: {', '.join(parts)}",
+        f"{states:,} distinct states, {steps:,} generated, {seconds:.2f} s; results in {swept.results}",
     ]
     cut = Counter(one.stopped for one in explored if one.stopped in WHY_STOPPED)
     lines += [f"cut short: {counted(count, 'configuration')}: {WHY_STOPPED[why or '']}" for why, count in cut.items()]
     return lines
 
 
-def verdict_line(found: SweepTable) -> str:
+def verdict_line(swept: SweepTable) -> str:
     """Return the gravest verdict as one line, with the number of configurations and the properties that have it."""
-    word = found.word
-    rows = [row for row in found.rows if row.word is word]
-    every = [row for row in found.rows if row.word is not Word.NOT_APPLICABLE]
-    where = f"in {len(rows):,} of {counted(len(found.rows), 'configuration')}"
+    word = swept.word
+    rows = [row for row in swept.rows if row.word is word]
+    every = [row for row in swept.rows if row.word is not Word.NOT_APPLICABLE]
+    where = f"in {len(rows):,} of {counted(len(swept.rows), 'configuration')}"
     failing = list(dict.fromkeys(v.prop.name for row in rows if row.run for v in row.run.verdicts if v.word is word))
     match word:
         case Word.VIOLATED | Word.PERMITTED | Word.UNREACHABLE:
@@ -492,13 +492,13 @@ def verdict_line(found: SweepTable) -> str:
 # -------------------------------------------------------------------------------------------------------------- json
 
 
-def as_objects(found: SweepTable) -> dict[str, Any]:
+def as_objects(swept: SweepTable) -> dict[str, Any]:
     """Return the object for `--json`."""
-    positions = {id(run): number for number, run in enumerate(found.runs)}
-    smallest = found.smallest
+    positions = {id(run): number for number, run in enumerate(swept.runs)}
+    smallest = swept.smallest
     return {
-        "runs": [as_object(run) for run in found.runs],
-        "vary": {axis.key: list(axis.values) for axis in found.sweep.axes},
+        "runs": [as_object(run) for run in swept.runs],
+        "vary": {axis.key: list(axis.values) for axis in swept.sweep.axes},
         "rows": [
             {
                 "values": dict(row.combination.varied),
@@ -506,19 +506,19 @@ def as_objects(found: SweepTable) -> dict[str, Any]:
                 "why": row.why or None,
                 "run": positions[id(row.run)] if row.run is not None else None,
             }
-            for row in found.rows
+            for row in swept.rows
         ],
-        "smallest": None if smallest is None else _smallest_object(found, smallest),
-        "results": found.results,
-        "resumed": found.resumed,
-        "verdict": found.word.value,
+        "smallest": None if smallest is None else _smallest_object(swept, smallest),
+        "results": swept.results,
+        "resumed": swept.resumed,
+        "verdict": swept.word.value,
     }
 
 
-def _smallest_object(found: SweepTable, smallest: FailingRow) -> dict[str, Any]:
+def _smallest_object(swept: SweepTable, smallest: FailingRow) -> dict[str, Any]:
     path = smallest.run.traces.get(smallest.verdict.prop.name)
     return {
-        "row": next(number for number, row in enumerate(found.rows) if row is smallest.found),
+        "row": next(number for number, row in enumerate(swept.rows) if row is smallest.row),
         "property": smallest.verdict.prop.name,
         "verdict": smallest.verdict.word.value,
         "depth": smallest.verdict.depth,

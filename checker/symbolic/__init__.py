@@ -2,5 +2,5 @@
 
 In:  an instance of a model.
 Out: its transition relation; for each depth, whether a path of that length violates a property.
-May import: compile, outcome, resources.
+May import: results, resources.
 """

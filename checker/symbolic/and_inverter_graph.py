@@ -57,19 +57,19 @@ class AndInverterGraph:
             return a
         if a > b:
             a, b = b, a
-        known = self._known.get((a, b))
-        if known is not None:
-            return known
-        found = self._absorbed(a, b) or self._absorbed(b, a)
-        if not found:
-            found = len(self.left)
+        shared = self._known.get((a, b))
+        if shared is not None:
+            return shared
+        literal = self._absorbed(a, b) or self._absorbed(b, a)
+        if not literal:
+            literal = len(self.left)
             self.left.append(a)
             self.right.append(b)
-            if found >= self._look_at:
-                self._look_at = found + STEPS_BETWEEN_LOOKS
+            if literal >= self._look_at:
+                self._look_at = literal + STEPS_BETWEEN_LOOKS
                 self.budget.look()
-        self._known[a, b] = found
-        return found
+        self._known[a, b] = literal
+        return literal
 
     def _absorbed(self, a: int, b: int) -> int:
         """The conjunction of a and b if a occurs in b; 0 if it does not."""
@@ -95,12 +95,12 @@ class AndInverterGraph:
 
     def all(self, literals: Iterable[int]) -> int:
         """The conjunction of any number of literals."""
-        found = TRUE
+        conjunction = TRUE
         for literal in literals:
-            found = self.both(found, literal)
-            if found == FALSE:
+            conjunction = self.both(conjunction, literal)
+            if conjunction == FALSE:
                 break
-        return found
+        return conjunction
 
     def any(self, literals: Iterable[int]) -> int:
         """The disjunction of any number of literals."""
@@ -128,43 +128,40 @@ class AndInverterGraph:
 
     def cone(self, literals: Iterable[int], known: Container[int] = ()) -> list[int]:
         """The nodes in the cone of influence of the literals, except the `known` ones, in order of creation."""
-        found = set()
-        new = []
+        new = set[int]()
         left, right = self.left, self.right
         stack = [abs(literal) for literal in literals]
         while stack:
             node = stack.pop()
-            if node in found or node in known:
+            if node in new or node in known:
                 continue
-            found.add(node)
-            new.append(node)
+            new.add(node)
             if not len(new) % MANY:
                 self.budget.look()
             if left[node]:
                 stack.append(abs(left[node]))
                 stack.append(abs(right[node]))
-        new.sort()
-        return new
+        return sorted(new)
 
     def replaced(self, nodes: Iterable[int], images: Mapping[int, int]) -> dict[int, int]:
         """The images of nodes under a substitution of variables: node -> literal. `nodes` must be in order of creation.
 
         Variables without an image stay unchanged.
         """
-        found = dict(images)
-        found[1] = 1
+        literals = dict(images)
+        literals[1] = 1
         left, right, both = self.left, self.right, self.both
         for node in nodes:
-            if node in found:
+            if node in literals:
                 continue
             x, y = left[node], right[node]
             if not x:
-                found[node] = node
+                literals[node] = node
                 continue
-            a = found[x] if x > 0 else -found[-x]
-            b = found[y] if y > 0 else -found[-y]
-            found[node] = both(a, b)
-        return found
+            a = literals[x] if x > 0 else -literals[-x]
+            b = literals[y] if y > 0 else -literals[-y]
+            literals[node] = both(a, b)
+        return literals
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
         """Clauses that are satisfiable exactly if all demanded literals can be true together.
@@ -180,7 +177,7 @@ class AndInverterGraph:
                     # Only the conjunction itself can be merged into another conjunction, not its negation.
                     uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
         self.budget.look()
-        found = [[1], *([literal] for literal in demanded)]
+        clauses = [[1], *([literal] for literal in demanded)]
         named = set(map(abs, demanded))
         for node in reversed(nodes):
             if node not in named or not left[node]:
@@ -193,11 +190,11 @@ class AndInverterGraph:
                 else:
                     sides.append(side)
                     named.add(abs(side))
-            found += ([-node, side] for side in sides)
-            found.append([node, *(-side for side in sides)])
+            clauses += ([-node, side] for side in sides)
+            clauses.append([node, *(-side for side in sides)])
             if not node % STEPS_BETWEEN_LOOKS:
                 self.budget.look()
-        return found
+        return clauses
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
         """Evaluate all nodes in the literals' cone into `truth`; `of_variable` gives the value of a variable."""

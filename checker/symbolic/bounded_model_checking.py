@@ -110,8 +110,8 @@ class _BoundedModelChecker:
 
     def build(self) -> None:
         """Build the formulas of one step, and of the initial states."""
-        asked = [*self.watched, *(goal.prop for goal in self.end)]
-        self.relation = TransitionRelation(self.instance, asked, self.budget)
+        properties = [*self.watched, *(goal.prop for goal in self.end)]
+        self.relation = TransitionRelation(self.instance, properties, self.budget)
         self.circuit = self.relation.circuit
         self.unrolling = Unrolling(self.relation)
         self.order = Order(self.relation, with_errors=False)
@@ -180,14 +180,12 @@ class _BoundedModelChecker:
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
         sought = [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES]
-        found = [
-            self._find(depth, promises, self._hard, error if is_asked else FALSE),
-            self._find(depth, sought, self._easy),
-        ]
-        self._find_least_error(depth, [errors for errors, _ in found])
+        leaving_range = error if is_asked else FALSE
+        answers = [self._find(depth, promises, self._hard, leaving_range), self._find(depth, sought, self._easy)]
+        self._find_least_error(depth, [errors for errors, _ in answers])
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).path is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
-        leaving = found[0][1]
+        leaving = answers[0][1]
         # As in the explorer, no step is taken once everything is decided.
         if expands and self._is_open():
             self._find_deadlock(depth)
@@ -225,25 +223,25 @@ class _BoundedModelChecker:
         sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
         path = example = None
         while True:
-            asked = [*((goal.prop, literal) for goal, literal in sought.items()), *errors.items()]
-            of_states = self.circuit.any(literal for prop, literal in asked if not prop.of_steps)
-            of_steps = self.circuit.any(literal for prop, literal in asked if prop.of_steps)
-            found = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
-            if found is None:
+            literals = [*((goal.prop, literal) for goal, literal in sought.items()), *errors.items()]
+            of_states = self.circuit.any(literal for prop, literal in literals if not prop.of_steps)
+            of_steps = self.circuit.any(literal for prop, literal in literals if prop.of_steps)
+            values = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
+            if values is None:
                 return Errors(erring, example), path
-            reached = [goal for goal, literal in sought.items() if found.holds(literal)]
-            erred = [prop for prop, literal in errors.items() if found.holds(literal)]
-            assert reached or erred or found.holds(leaving), "the values that Z3 found satisfy no part of the query"
-            if found.holds(leaving):
-                path, leaving = found, FALSE
+            reached = [goal for goal, literal in sought.items() if values.holds(literal)]
+            erred = [prop for prop, literal in errors.items() if values.holds(literal)]
+            assert reached or erred or values.holds(leaving), "the values that Z3 found satisfy no part of the query"
+            if values.holds(leaving):
+                path, leaving = values, FALSE
             for prop in erred:
-                example = example or found
+                example = example or values
                 errors.pop(prop)
-                self._note_error(prop, self.unrolling.path(depth, found.holds))
+                self._note_error(prop, self.unrolling.path(depth, values.holds))
             for goal in reached:
                 # This path counts even if there is no time left to find a lesser one.
-                self._note(goal, self.unrolling.path(depth, found.holds))
-                least = self._least(goal, sought.pop(goal), depth, found)
+                self._note(goal, self.unrolling.path(depth, values.holds))
+                least = self._least(goal, sought.pop(goal), depth, values)
                 self._finding(goal.prop, goal.is_permitted).path = least
 
     # -------------------------------------------------------------------------------------------------- declared ranges
@@ -258,33 +256,33 @@ class _BoundedModelChecker:
 
     def _note_broken_range(self, path: StepPath) -> None:
         """Note a path that leaves a declared range, if it is the first so far in the order of StepPath."""
-        found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
-        if found.path is None or path.order < found.path.order:
-            found.count, found.path = 1, path
+        finding = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
+        if finding.path is None or path.order < finding.path.order:
+            finding.count, finding.path = 1, path
 
-    def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
+    def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
         """If the shortest path to a range error has this depth, find the least path to an error of a property."""
-        for errors in found:
+        for errors in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
             if errors.example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
-    def _find_least_step(self, depth: int, error: int, found: Values) -> None:
+    def _find_least_step(self, depth: int, error: int, values: Values) -> None:
         """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
             return
-        for path in (self.unrolling.path(depth, found.holds), None):
+        for path in (self.unrolling.path(depth, values.holds), None):
             # The first path counts even if there is no time left to find a lesser one.
-            path = path or self._least_path([error], depth, found)
+            path = path or self._least_path([error], depth, values)
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
     def _erring_step(self, path: StepPath) -> int:
         """The first step that leaves a declared range at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
-        found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
-        number = next(found, None)
+        erring = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
+        number = next(erring, None)
         assert number is not None, "Z3 found a step that leaves a declared range, and the reference found none"
         return number
 
@@ -317,39 +315,39 @@ class _BoundedModelChecker:
         self.added = len(self.behaviour)
         return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
-    def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> StepPath:
+    def _least(self, goal: Goal, literal: int, depth: int, values: Values) -> StepPath:
         """The least path to a goal, choosing at each position the first possible initial state or step.
 
         For goals that only have to be reached, any path is enough.
         """
         if goal.prop.kind is Kind.SOMETIMES:
-            return self.unrolling.path(depth, found.holds)
-        return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
+            return self.unrolling.path(depth, values.holds)
+        return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)
 
-    def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
-        """The lexicographically least path on which all these literals are true; `found` is the assignment for one."""
+    def _least_path(self, demanded: list[int], depth: int, values: Values) -> StepPath:
+        """The lexicographically least path on which all these literals are true; `values` makes some path true."""
         assert self.unrolling.initial is not None
         places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is already the least one; one query confirms it.
         less = FALSE
         for options in reversed(places):
-            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            chosen = next(i for i, option in enumerate(options) if values.holds(option))
             same = self.circuit.both(options[chosen], less)
             less = self.circuit.either(self.circuit.any(options[:chosen]), same)
         better = self._hard(self.circuit.all([*demanded, less]))
         if better is None:
-            return self.unrolling.path(depth, found.holds)
-        found = better
+            return self.unrolling.path(depth, values.holds)
+        values = better
         for options in places:
-            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            chosen = next(i for i, option in enumerate(options) if values.holds(option))
             while (earlier := self.circuit.any(options[:chosen])) != FALSE:
                 better = self._easy(*demanded, earlier)
                 if better is None:
                     break
-                found = better
-                chosen = next(i for i, option in enumerate(options) if found.holds(option))
+                values = better
+                chosen = next(i for i, option in enumerate(options) if values.holds(option))
             demanded.append(options[chosen])
-        return self.unrolling.path(depth, found.holds)
+        return self.unrolling.path(depth, values.holds)
 
 
 class Order:

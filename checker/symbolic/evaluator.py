@@ -39,18 +39,17 @@ class SymbolicState:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame: the name of the function, the path condition of its call (`entry`) and within it (`branch`), its
-    `result`, and the condition (`returned`) that it has returned.
-
-    The value of a variable can also be a state, a subset, or for each action, by position, whether it was taken.
-    """
+    """A stack frame of a function."""
 
     name: str
     entry: int
+    """The path condition of the call; `branch` is that within the function."""
     values: dict[ir.Variable, Value]
+    """A value can also be a state, a subset, or for each action, by position, whether it was taken."""
     states: Sequence[SymbolicState]
     branch: int = TRUE
     returned: int = FALSE
+    """The condition that the function has returned `result`."""
     result: Value = None
 
 
@@ -123,11 +122,10 @@ class Evaluator:
             return as_truth(self.circuit.any(both(chosen, self.truth(value)) for chosen, value in sides))
         return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
 
-    def conjunction(self, asked: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Whether all of these are true, and whether evaluating them up to the first false one leaves a range; each is
-        such a pair itself."""
+    def conjunction(self, conditions: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        """Whether all pairs (truth, error) are true, and whether evaluating them up to the first false one errs."""
         holds, error = TRUE, FALSE
-        for is_true, fails in asked:
+        for is_true, fails in conditions:
             error = self.circuit.either(error, self.circuit.both(holds, fails))
             holds = self.circuit.all([holds, is_true, -error])
         return holds, error
@@ -153,20 +151,20 @@ class Evaluator:
             return [(index, TRUE)] if 0 <= index < size else []
         inside, index = self.arithmetic.within(index, 0, size - 1)
         self._demand(inside)
-        found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
-        return [(element, literal) for element, literal in found if literal != FALSE]
+        cases = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
+        return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
         """The cells that indices can select, each with its condition."""
-        found = [(0, TRUE)]
+        cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
-            found = [
+            cells = [
                 (offset * size + element, self.circuit.both(condition, literal))
-                for offset, condition in found
+                for offset, condition in cells
                 for element, literal in elements
             ]
-        return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
+        return [(place.offset + offset, condition) for offset, condition in cells if condition != FALSE]
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell."""
@@ -322,12 +320,12 @@ class Evaluator:
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
         """Execute statements under a further condition, with these values; the current cells and values stay."""
         frame = self.frame
-        branch, known, cells = frame.branch, frame.values, [state.cells for state in frame.states]
+        branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
         self._set_cells(map(list, cells))
         self.block(body)
         side = condition, [state.cells for state in frame.states], frame.values
-        frame.branch, frame.values = branch, known
+        frame.branch, frame.values = branch, outer
         self._set_cells(cells)
         return side
 
@@ -426,18 +424,18 @@ class Evaluator:
         branch = frame.branch
         passed: list[tuple[int, Value]] = []
         for _ in range(count - 1):
-            found = next(values)
-            condition = self.truth(found) if is_and else -self.truth(found)
+            last = next(values)
+            condition = self.truth(last) if is_and else -self.truth(last)
             if condition == FALSE:
                 break
-            passed.append((condition, found))
+            passed.append((condition, last))
             frame.branch = self.circuit.both(frame.branch, condition)
         else:
-            found = next(values)
+            last = next(values)
         frame.branch = branch
         for condition, value in reversed(passed):
-            found = self.choose(condition, found, value)
-        return found
+            last = self.choose(condition, last, value)
+        return last
 
     def _links(self, chain: ir.Chain) -> Iterator[Value]:
         """The comparisons of a chain, each evaluated on demand."""
@@ -467,7 +465,7 @@ class Evaluator:
         for option in choose.options:
             condition = self.truth(self.value(option.condition))
             if condition == TRUE:
-                found = self.value(option.value)
+                chosen = self.value(option.value)
                 break
             if condition != FALSE:
                 around = frame.branch
@@ -475,11 +473,11 @@ class Evaluator:
                 sides.append((condition, self.value(option.value)))
                 frame.branch = self.circuit.both(around, -condition)
         else:
-            found = self.value(choose.otherwise)
+            chosen = self.value(choose.otherwise)
         frame.branch = branch
         for condition, value in reversed(sides):
-            found = self.choose(condition, value, found)
-        return found
+            chosen = self.choose(condition, value, chosen)
+        return chosen
 
     def _extremum(self, extreme: ir.Extreme, parts: Sequence[ir.Expression]) -> Value:
         sign = "<=" if extreme is ir.Extreme.LEAST else ">="
@@ -494,10 +492,10 @@ class Evaluator:
     def fold(self, fold: ir.Fold) -> Value:
         """Gather the values of a fold; all and any evaluate no values after the deciding one."""
         frame, both, either = self.frame, self.circuit.both, self.circuit.either
-        known, branch = frame.values, frame.branch
+        values, branch = frame.values, frame.branch
         total: Value = 0 if fold.default is None else self.value(fold.default)
         sign = "<" if fold.gathering is ir.Gathering.LEAST else ">"
-        frame.values = dict(known)
+        frame.values = dict(values)
         undecided, is_empty = TRUE, TRUE
 
         def around() -> int:
@@ -518,7 +516,7 @@ class Evaluator:
                     is_empty = both(is_empty, -condition)
                 case _:
                     assert_never(fold.gathering)
-        frame.values, frame.branch = known, branch
+        frame.values, frame.branch = values, branch
         if fold.gathering not in (ir.Gathering.ALL, ir.Gathering.ANY):
             return total
         return as_truth(undecided if fold.gathering is ir.Gathering.ALL else -undecided)
@@ -556,11 +554,11 @@ class Evaluator:
         if isinstance(low, int) and isinstance(high, int):
             return [(element, TRUE) for element in range(low, high)]
         compare, both = self.arithmetic.compare, self.circuit.both
-        found = [
+        cases = [
             (element, both(compare("<=", low, element), compare("<", element, high)))
             for element in range(self.arithmetic.ends(low)[0], self.arithmetic.ends(high)[1])
         ]
-        return [(element, inside) for element, inside in found if inside != FALSE]
+        return [(element, inside) for element, inside in cases if inside != FALSE]
 
     def ends(self, numbers: ir.Range) -> tuple[Value, Value]:
         """The first number of a range, and the end before which it stops."""

@@ -49,168 +49,11 @@ class OneHotInteger:
         return f"OneHotInteger({dict(self.of)})"
 
 
-OneHotNumber = int | OneHotInteger
-
 Image = Callable[[int], int]
 """The image of a literal."""
 
 Holds = Callable[[int], bool]
 """Whether a literal is true in an assignment."""
-
-
-class OneHotArithmetic:
-    """Arithmetic on one-hot integers."""
-
-    def __init__(self, circuit: AndInverterGraph) -> None:
-        self.circuit = circuit
-
-    def number(self, low: int, high: int) -> OneHotNumber:
-        """A new number between low and high, inclusive; two values need one variable, more values one variable each."""
-        if low == high:
-            return low
-        if high == low + 1:
-            variable = self.circuit.variable()
-            return OneHotInteger({low: -variable, high: variable})
-        return OneHotInteger({value: self.circuit.variable() for value in range(low, high + 1)})
-
-    def has_one_value(self, number: OneHotNumber) -> int:
-        """Whether exactly one value of a number is selected; required of every new number."""
-        return TRUE if isinstance(number, int) else self.circuit.exactly_one(number.of.values())
-
-    def of_truth(self, literal: int) -> OneHotNumber:
-        """1 if the literal is true, otherwise 0."""
-        if literal in (TRUE, FALSE):
-            return int(literal == TRUE)
-        return OneHotInteger({0: -literal, 1: literal})
-
-    def choose(self, condition: int, yes: OneHotNumber, no: OneHotNumber) -> OneHotNumber:
-        """`yes` if the condition is true, otherwise `no`."""
-        if condition == TRUE or yes == no:
-            return yes
-        if condition == FALSE:
-            return no
-        one, other = _items(yes), _items(no)
-        both, either = self.circuit.both, self.circuit.either
-        cases = {value: both(condition, literal) for value, literal in one.items()}
-        for value, literal in other.items():
-            mine = both(-condition, literal)
-            cases[value] = either(cases[value], mine) if value in cases else mine
-        return self.known(cases)
-
-    def known(self, cases: dict[int, int]) -> OneHotNumber:
-        """The number with these cases (value: literal), without the impossible ones."""
-        for value, literal in cases.items():
-            if literal == TRUE:
-                return value
-        return OneHotInteger({value: cases[value] for value in sorted(cases) if cases[value] != FALSE})
-
-    def add(self, a: OneHotNumber, b: OneHotNumber) -> OneHotNumber:
-        """a + b."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if isinstance(a, int):
-            a, b = b, a
-        if a is b:  # a number has only one value at a time
-            return OneHotInteger({2 * value: literal for value, literal in _items(a).items()})
-        if isinstance(b, int):
-            return OneHotInteger({value + b: literal for value, literal in _items(a).items()})
-        return self._pairs(operator.add, a, b)
-
-    def multiply(self, a: OneHotNumber, b: OneHotNumber) -> OneHotNumber:
-        """a * b."""
-        return self._pairs(operator.mul, a, b)
-
-    def quotient(self, a: OneHotNumber, b: OneHotNumber) -> OneHotNumber:
-        """a // b, rounded down; b is above 0."""
-        return self._pairs(operator.floordiv, a, _above_0(b))
-
-    def remainder(self, a: OneHotNumber, b: OneHotNumber) -> OneHotNumber:
-        """a % b, which is in 0..b-1; b is above 0."""
-        return self._pairs(operator.mod, a, _above_0(b))
-
-    def _pairs(self, operation: Callable[[int, int], int], a: OneHotNumber, b: OneHotNumber) -> OneHotNumber:
-        """The number that results from each pair of values of a and b."""
-        if isinstance(a, int) and isinstance(b, int):
-            return operation(a, b)
-        cases: dict[int, int] = {}
-        for one, literal in _items(a).items():
-            self.circuit.budget.step()
-            for other, second in _items(b).items():
-                # A number has only one value at a time.
-                found = (literal if one == other else FALSE) if a is b else self.circuit.both(literal, second)
-                if found != FALSE:
-                    value = operation(one, other)
-                    cases[value] = self.circuit.either(cases.get(value, FALSE), found)
-        return self.known(cases)
-
-    def ends(self, a: OneHotNumber) -> tuple[int, int]:
-        """The least and the greatest value of a number."""
-        return min(_items(a), default=0), max(_items(a), default=0)
-
-    def negate(self, a: OneHotNumber) -> OneHotNumber:
-        """-a."""
-        return -a if isinstance(a, int) else OneHotInteger({-value: literal for value, literal in a.of.items()})
-
-    def compare(self, sign: str, a: OneHotNumber, b: OneHotNumber) -> int:
-        """The literal of a comparison such as a < b; `sign` is the operator."""
-        compare = COMPARE[sign]
-        if isinstance(a, int) and isinstance(b, int):
-            return TRUE if compare(a, b) else FALSE
-        either, both = self.circuit.either, self.circuit.both
-        found = FALSE
-        for one, literal in _items(a).items():
-            matching = FALSE
-            if isinstance(b, int):
-                matching = TRUE if compare(one, b) else FALSE
-            else:
-                for other, second in b.of.items():
-                    if compare(one, other):
-                        matching = either(matching, second)
-            found = either(found, both(literal, matching))
-        return found
-
-    def within(self, a: OneHotNumber, low: int, high: int) -> tuple[int, OneHotNumber]:
-        """Whether a is between low and high, and a without the values outside."""
-        if isinstance(a, int):
-            return (TRUE if low <= a <= high else FALSE), a
-        outside = [literal for value, literal in a.of.items() if not low <= value <= high]
-        if not outside:
-            return TRUE, a
-        return -self.circuit.any(outside), OneHotInteger({v: one for v, one in a.of.items() if low <= v <= high})
-
-    def is_element(self, a: OneHotNumber, element: int) -> int:
-        """Whether a is this element of a domain."""
-        if isinstance(a, int):
-            return TRUE if a == element else FALSE
-        return a.of.get(element, FALSE)
-
-    def literals(self, a: OneHotNumber) -> Iterable[int]:
-        """The literals of a number."""
-        return () if isinstance(a, int) else a.of.values()
-
-    def replaced(self, a: OneHotNumber, image: Image) -> OneHotNumber:
-        """The number with each literal replaced by its image."""
-        return a if isinstance(a, int) else self.known({value: image(literal) for value, literal in a.of.items()})
-
-    def images(self, old: OneHotNumber, new: OneHotNumber) -> Iterable[tuple[int, int]]:
-        """The variables of a number made by `number`, each with what stands for it if the number is `new`."""
-        cases = _items(new)
-        return [(literal, cases.get(value, FALSE)) for value, literal in _items(old).items() if literal > 1]
-
-    def value(self, a: OneHotNumber, holds: Holds) -> int:
-        """The value of a number in an assignment, in which `holds` gives the value of a literal."""
-        return a if isinstance(a, int) else next(value for value, literal in a.of.items() if holds(literal))
-
-
-def _above_0(a: OneHotNumber) -> OneHotNumber:
-    """A number without the values up to 0, which it never has, although their literals are not simplified to FALSE."""
-    if isinstance(a, int) or min(a.of) > 0:
-        return a
-    return OneHotInteger({value: literal for value, literal in a.of.items() if value > 0})
-
-
-def _items(a: OneHotNumber) -> Mapping[int, int]:
-    return {a: TRUE} if isinstance(a, int) else a.of
 
 
 MOST_VALUES = 64
@@ -235,16 +78,21 @@ class FiniteArithmetic:
 
     def __init__(self, circuit: AndInverterGraph) -> None:
         self.circuit = circuit
-        self.one_hot = OneHotArithmetic(circuit)
         self._ranges: dict[BinaryInteger, tuple[int, int]] = {}
 
     def number(self, low: int, high: int) -> Number:
-        """A new number between low and high, inclusive."""
+        """A new number between low and high, inclusive; of two values, one variable selects one."""
+        variable = self.circuit.variable
+        if low == high:
+            return low
+        if high == low + 1:
+            is_high = variable()
+            return OneHotInteger({low: -is_high, high: is_high})
         if high - low < MOST_VALUES:
-            return self.one_hot.number(low, high)
-        sign = FALSE if low >= 0 else TRUE if high < 0 else self.circuit.variable()
+            return OneHotInteger({value: variable() for value in range(low, high + 1)})
+        sign = FALSE if low >= 0 else TRUE if high < 0 else variable()
         width = max(_width(low), _width(high))
-        number = BinaryInteger((*(self.circuit.variable() for _ in range(width - 1)), sign))
+        number = BinaryInteger((*(variable() for _ in range(width - 1)), sign))
         self._ranges[number] = low, high
         return number
 
@@ -252,29 +100,39 @@ class FiniteArithmetic:
         """Whether a new number has exactly one value of its range; required of every new number."""
         if isinstance(number, BinaryInteger):
             return self.within(number, *self._ranges[number])[0]
-        return self.one_hot.has_one_value(number)
+        return TRUE if isinstance(number, int) else self.circuit.exactly_one(number.of.values())
+
+    def of_truth(self, literal: int) -> Number:
+        """1 if the literal is true, otherwise 0."""
+        if literal in (TRUE, FALSE):
+            return int(literal == TRUE)
+        return OneHotInteger({0: -literal, 1: literal})
 
     def choose(self, condition: int, yes: Number, no: Number) -> Number:
         """`yes` if the condition is true, otherwise `no`."""
-        if not (isinstance(yes, BinaryInteger) or isinstance(no, BinaryInteger)):
-            return self.one_hot.choose(condition, yes, no)
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
             return no
-        pairs = zip(*self._aligned(yes, no), strict=True)
-        return self.binary(self.circuit.choose(condition, one, other) for one, other in pairs)
+        if isinstance(yes, BinaryInteger) or isinstance(no, BinaryInteger):
+            pairs = zip(*self._aligned(yes, no), strict=True)
+            return self.binary(self.circuit.choose(condition, one, other) for one, other in pairs)
+        both, either = self.circuit.both, self.circuit.either
+        cases = {value: both(condition, literal) for value, literal in _cases(yes).items()}
+        for value, literal in _cases(no).items():
+            cases[value] = either(cases.get(value, FALSE), both(-condition, literal))
+        return _one_hot(cases)
 
     def one_of(self, sides: Sequence[tuple[int, Number]]) -> Number:
         """The number whose literal is true, for pairs of which exactly one literal is true."""
         both, either = self.circuit.both, self.circuit.either
-        values = {one for _, number in sides for one in _values(number)}
+        values = {value for _, number in sides for value in _values(number)}
         if len(values) <= 2 * MOST_VALUES and not any(isinstance(number, BinaryInteger) for _, number in sides):
             cases: dict[int, int] = {}
             for taken, number in sides:
                 for value, literal in _cases(number).items():
                     cases[value] = either(cases.get(value, FALSE), both(taken, literal))
-            return self.one_hot.known(cases)
+            return _one_hot(cases)
         width = max(self._width(number) for _, number in sides)
         bits = [FALSE] * width
         for taken, number in sides:
@@ -285,29 +143,33 @@ class FiniteArithmetic:
 
     def binary(self, bits: Iterable[int]) -> Number:
         """The number with these bits, as short as possible; a plain integer if every bit is known."""
-        found = list(bits)
-        while len(found) > 1 and found[-1] == found[-2]:
-            found.pop()
-        if all(bit in (TRUE, FALSE) for bit in found):
-            return signed([bit == TRUE for bit in found])
-        return BinaryInteger(tuple(found))
+        shortest = list(bits)
+        while len(shortest) > 1 and shortest[-1] == shortest[-2]:
+            shortest.pop()
+        if all(bit in (TRUE, FALSE) for bit in shortest):
+            return signed([bit == TRUE for bit in shortest])
+        return BinaryInteger(tuple(shortest))
 
     def add(self, a: Number, b: Number) -> Number:
         """a + b."""
-        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
-            return self.one_hot.add(a, b)
-        return self._sum(a, b, FALSE)
+        if _is_wide(a, b):
+            return self._sum(a, b, FALSE)
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(b, int) and isinstance(a, OneHotInteger):
+            return OneHotInteger({value + b: literal for value, literal in a.of.items()})
+        return self._pairs(operator.add, a, b)
 
     def negate(self, a: Number) -> Number:
         """-a."""
-        if not isinstance(a, BinaryInteger):
-            return self.one_hot.negate(a)
-        return self._sum(BinaryInteger(tuple(-bit for bit in a.bits)), 0, TRUE)
+        if isinstance(a, BinaryInteger):
+            return self._sum(BinaryInteger(tuple(-bit for bit in a.bits)), 0, TRUE)
+        return -a if isinstance(a, int) else OneHotInteger({-value: literal for value, literal in a.of.items()})
 
     def multiply(self, a: Number, b: Number) -> Number:
         """a * b."""
-        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
-            return self.one_hot.multiply(a, b)
+        if not _is_wide(a, b):
+            return self._pairs(operator.mul, a, b)
         width = self._width(a) + self._width(b)
         total: Sequence[int] = [FALSE] * width
         bits = self._bits(a, width)
@@ -319,37 +181,48 @@ class FiniteArithmetic:
 
     def quotient(self, a: Number, b: Number) -> Number:
         """a // b, rounded down; b is above 0."""
-        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
-            return self.one_hot.quotient(a, b)
-        return self._divided(a, b)[0]
+        return self._divided(a, b)[0] if _is_wide(a, b) else self._pairs(operator.floordiv, a, _above_0(b))
 
     def remainder(self, a: Number, b: Number) -> Number:
         """a % b, which is in 0..b-1; b is above 0."""
-        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
-            return self.one_hot.remainder(a, b)
-        return self._divided(a, b)[1]
+        return self._divided(a, b)[1] if _is_wide(a, b) else self._pairs(operator.mod, a, _above_0(b))
+
+    def _pairs(self, operation: Callable[[int, int], int], a: Number, b: Number) -> Number:
+        """The number that results from each pair of values of two numbers that are not binary."""
+        if isinstance(a, int) and isinstance(b, int):
+            return operation(a, b)
+        cases: dict[int, int] = {}
+        for one, literal in _cases(a).items():
+            self.circuit.budget.step()
+            for other, second in _cases(b).items():
+                # A number has only one value at a time.
+                chosen = (literal if one == other else FALSE) if a is b else self.circuit.both(literal, second)
+                if chosen != FALSE:
+                    value = operation(one, other)
+                    cases[value] = self.circuit.either(cases.get(value, FALSE), chosen)
+        return _one_hot(cases)
 
     def _divided(self, a: Number, b: Number) -> tuple[Number, Number]:
         """The quotient and the remainder, bit by bit. For a negative a: a // b is ~(~a // b), a % b is b-1 - ~a % b."""
         *bits, sign = self._bits(a, self._width(a))
-        rest: Number = 0
-        whole = [sign]
+        remainder: Number = 0
+        quotient = [sign]
         for bit in reversed(bits):
             digit = -self.circuit.same(bit, sign)
-            rest = self.binary([digit, *self._bits(rest, self._width(rest))])
-            is_enough = self.compare("<=", b, rest)
-            rest = self.choose(is_enough, self.add(rest, self.negate(b)), rest)
-            rest = self.binary(self._bits(rest, self._width(b)))  # it is less than b
-            whole.insert(0, -self.circuit.same(is_enough, sign))
-        opposite = self.add(self.add(b, -1), self.negate(rest))
-        return self.binary(whole), self.choose(sign, opposite, rest)
+            remainder = self.binary([digit, *self._bits(remainder, self._width(remainder))])
+            is_enough = self.compare("<=", b, remainder)
+            remainder = self.choose(is_enough, self.add(remainder, self.negate(b)), remainder)
+            remainder = self.binary(self._bits(remainder, self._width(b)))  # it is less than b
+            quotient.insert(0, -self.circuit.same(is_enough, sign))
+        opposite = self.add(self.add(b, -1), self.negate(remainder))
+        return self.binary(quotient), self.choose(sign, opposite, remainder)
 
     def ends(self, a: Number) -> tuple[int, int]:
         """A least and a greatest value between which a number lies."""
-        if not isinstance(a, BinaryInteger):
-            return self.one_hot.ends(a)
-        half = 1 << (len(a.bits) - 1)
-        return self._ranges.get(a, (-half, half - 1))
+        if isinstance(a, BinaryInteger):
+            half = 1 << (len(a.bits) - 1)
+            return self._ranges.get(a, (-half, half - 1))
+        return min(_values(a), default=0), max(_values(a), default=0)
 
     def _sum(self, a: Number, b: Number, carry: int) -> Number:
         """a + b + 1 if `carry` is true, otherwise a + b."""
@@ -367,14 +240,19 @@ class FiniteArithmetic:
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
         """The literal of a comparison such as a < b; `sign` is the operator."""
-        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
-            return self.one_hot.compare(sign, a, b)
+        circuit, compare = self.circuit, COMPARE[sign]
+        if isinstance(a, int) and isinstance(b, int):
+            return TRUE if compare(a, b) else FALSE
+        if not _is_wide(a, b):
+            return circuit.any(
+                circuit.both(literal, circuit.any(second for other, second in _cases(b).items() if compare(one, other)))
+                for one, literal in _cases(a).items()
+            )
         if sign in ("!=", ">=", "<="):
             opposite: dict[str, tuple[str, Number, Number]] = {"!=": ("==", a, b), ">=": ("<", a, b), "<=": ("<", b, a)}
             return -self.compare(*opposite[sign])
         if sign == ">":
             a, b = b, a
-        circuit = self.circuit
         pairs = list(zip(*self._aligned(a, b), strict=True))
         if sign == "==":
             return circuit.all(circuit.same(one, other) for one, other in reversed(pairs))
@@ -386,46 +264,49 @@ class FiniteArithmetic:
 
     def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
         """Whether a is between low and high, and a number that equals a if it is."""
-        if not isinstance(a, BinaryInteger):
-            return self.one_hot.within(a, low, high)
+        if isinstance(a, int):
+            return (TRUE if low <= a <= high else FALSE), a
+        if isinstance(a, OneHotInteger):
+            outside = [literal for value, literal in a.of.items() if not low <= value <= high]
+            if not outside:
+                return TRUE, a
+            return -self.circuit.any(outside), OneHotInteger({v: one for v, one in a.of.items() if low <= v <= high})
         inside = self.circuit.both(self.compare("<=", low, a), self.compare("<=", a, high))
         if high - low < MOST_VALUES:
-            return inside, self.one_hot.known({value: self.compare("==", a, value) for value in range(low, high + 1)})
+            return inside, _one_hot({value: self.compare("==", a, value) for value in range(low, high + 1)})
         return inside, self.binary(a.bits[: max(_width(low), _width(high))])
 
     def is_element(self, a: Number, element: int) -> int:
         """Whether a is this element of a domain."""
-        return self.compare("==", a, element) if isinstance(a, BinaryInteger) else self.one_hot.is_element(a, element)
-
-    def of_truth(self, literal: int) -> Number:
-        """1 if the literal is true, otherwise 0."""
-        return self.one_hot.of_truth(literal)
+        return a.of.get(element, FALSE) if isinstance(a, OneHotInteger) else self.compare("==", a, element)
 
     def literals(self, a: Number) -> Iterable[int]:
         """The literals of a number."""
         if isinstance(a, BinaryInteger):
             return [bit for bit in a.bits if bit not in (TRUE, FALSE)]
-        return self.one_hot.literals(a)
+        return () if isinstance(a, int) else a.of.values()
 
     def replaced(self, a: Number, image: Image) -> Number:
         """The number with each literal replaced by its image."""
-        return self.binary(map(image, a.bits)) if isinstance(a, BinaryInteger) else self.one_hot.replaced(a, image)
+        if isinstance(a, BinaryInteger):
+            return self.binary(map(image, a.bits))
+        return a if isinstance(a, int) else _one_hot({value: image(literal) for value, literal in a.of.items()})
 
     def images(self, old: Number, new: Number) -> Iterable[tuple[int, int]]:
         """The variables of a number made by `number`, each with what stands for it if the number is `new`."""
         if isinstance(old, BinaryInteger):
-            found = zip(old.bits, self._bits(new, len(old.bits)), strict=True)
-            return [(variable, image) for variable, image in found if variable not in (TRUE, FALSE)]
-        if isinstance(new, BinaryInteger):
+            pairs = zip(old.bits, self._bits(new, len(old.bits)), strict=True)
+            return [(variable, image) for variable, image in pairs if variable not in (TRUE, FALSE)]
+        if isinstance(new, BinaryInteger):  # the range of the old number is narrow
             _, new = self.within(new, min(_values(old)), max(_values(old)))
-            assert not isinstance(new, BinaryInteger), "the range of a one-hot number is narrow"
-        return self.one_hot.images(old, new)
+        cases = _cases(new)
+        return [(literal, cases.get(value, FALSE)) for value, literal in _cases(old).items() if literal > 1]
 
     def value(self, a: Number, holds: Holds) -> int:
         """The value of a number in an assignment, in which `holds` gives the value of a literal."""
         if isinstance(a, BinaryInteger):
             return signed(list(map(holds, a.bits)))
-        return self.one_hot.value(a, holds)
+        return a if isinstance(a, int) else next(value for value, literal in a.of.items() if holds(literal))
 
     # ------------------------------------------------------------------------------------------------------------- bits
 
@@ -458,17 +339,34 @@ def _width(value: int) -> int:
     return (value if value >= 0 else ~value).bit_length() + 1
 
 
-def _are_many(a: int | OneHotInteger, b: int | OneHotInteger) -> bool:
-    """Whether two numbers have too many pairs of values for an operation on each pair."""
+def _is_wide(a: Number, b: Number) -> bool:
+    """Whether an operation works on bits: a number is binary, or the two have too many pairs of values."""
+    if isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger):
+        return True
     return a is not b and len(_cases(a)) * len(_cases(b)) > MOST_PAIRS
 
 
-def _cases(a: Number) -> dict[int, int]:
+def _one_hot(cases: Mapping[int, int]) -> Number:
+    """The number with these cases (value: literal), without the impossible ones."""
+    for value, literal in cases.items():
+        if literal == TRUE:
+            return value
+    return OneHotInteger({value: cases[value] for value in sorted(cases) if cases[value] != FALSE})
+
+
+def _above_0(a: Number) -> Number:
+    """A number without the values up to 0, which it never has, although their literals are not simplified to FALSE."""
+    if isinstance(a, int) or min(_values(a)) > 0:
+        return a
+    return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})
+
+
+def _cases(a: Number) -> Mapping[int, int]:
     """The possible values of a number that is not binary, each with its literal."""
     assert not isinstance(a, BinaryInteger)
-    return {a: TRUE} if isinstance(a, int) else dict(a.of)
+    return {a: TRUE} if isinstance(a, int) else a.of
 
 
 def _values(a: Number) -> Iterable[int]:
     """The possible values of a number; none for a binary one."""
-    return () if isinstance(a, BinaryInteger) else (a,) if isinstance(a, int) else a.of.keys()
+    return () if isinstance(a, BinaryInteger) else _cases(a).keys()

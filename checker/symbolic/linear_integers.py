@@ -118,19 +118,19 @@ class LinearArithmetic:
         """a // b, rounded down; if b depends on variables, any number."""
         if isinstance(a, int) and isinstance(b, int):
             return a // b
-        found = self.number(None, None)
+        number = self.number(None, None)
         if isinstance(b, int):
-            rest = self.add(a, self.negate(self.multiply(found, b)))
-            self.define(found, self.circuit.both(self.compare("<=", 0, rest), self.compare("<", rest, b)))
-        return found
+            remainder = self.add(a, self.negate(self.multiply(number, b)))
+            self.define(number, self.circuit.both(self.compare("<=", 0, remainder), self.compare("<", remainder, b)))
+        return number
 
     def remainder(self, a: Number, b: Number) -> Number:
         """a % b, which is in 0..b-1; if b depends on variables, any of these numbers."""
         if isinstance(b, int):
             return self.add(a, self.negate(self.multiply(self.quotient(a, b), b)))
-        found = self.number(0, None)
-        self.define(found, self.circuit.either(self.compare("<=", b, 0), self.compare("<", found, b)))
-        return found
+        number = self.number(0, None)
+        self.define(number, self.circuit.either(self.compare("<=", b, 0), self.compare("<", number, b)))
+        return number
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
         """The literal of a comparison such as a < b; `sign` is the operator."""
@@ -196,7 +196,7 @@ class LinearArithmetic:
         """The value of a number in a model that Z3 found; 0 for a variable that does not matter."""
         if isinstance(a, int):
             return a
-        found = a.constant
+        total = a.constant
         for variable, factor in a.terms:
-            found += factor * int(model.eval(self.names[variable], model_completion=True).as_long())
-        return found
+            total += factor * int(model.eval(self.names[variable], model_completion=True).as_long())
+        return total

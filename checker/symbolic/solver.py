@@ -45,8 +45,7 @@ PATIENCE = 0.5
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """Turn the errors that Ctrl-C and a lack of memory cause inside Z3's bindings into KeyboardInterrupt and
-    UndecidedError."""
+    """Turn errors of Z3's bindings that Ctrl-C or lack of memory causes into KeyboardInterrupt and UndecidedError."""
     try:
         yield
     except ctypes.ArgumentError as error:
@@ -106,7 +105,7 @@ def ask(
         return Answer.MEMORY
     try:
         with _watched(solver, deadline) as is_full:
-            found = question()
+            result = question()
         if Interrupts.seen:
             raise KeyboardInterrupt
     except z3.Z3Exception as error:
@@ -117,9 +116,9 @@ def ask(
         if "canceled" in str(error) or "interrupt" in str(error):
             raise KeyboardInterrupt from None
         raise
-    if found == z3.sat:
+    if result == z3.sat:
         return Answer.YES
-    if found == z3.unsat:
+    if result == z3.unsat:
         return Answer.NO
     reason = solver.reason_unknown()
     if is_full.is_set() or "memory" in reason:
@@ -167,19 +166,19 @@ def once(
             part = clauses[first : first + CLAUSES_AT_ONCE]
             lines = [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in part]
             solver.from_string("\n".join([f"p cnf {len(nodes)} {len(part)}", *lines, ""]))
-        found = ask(solver.check, solver, deadline)
+        answer = ask(solver.check, solver, deadline)
     except z3.Z3Exception as error:
         if "memory" in str(error):
             return Answer.MEMORY, None
         raise
-    if found is not Answer.YES:
-        return found, None
+    if answer is not Answer.YES:
+        return answer, None
     model = solver.model()
 
     def of(node: int) -> bool:
         return node in names and z3.is_true(model.eval(z3.Bool(names[node], context), model_completion=True))
 
-    return found, Values(circuit, of)
+    return answer, Values(circuit, of)
 
 
 @cache
@@ -197,7 +196,7 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 class Solver:
     """Incremental queries about one and-inverter graph.
 
-    `arithmetic` defines the variables that represent formulas over integers; None: there are none.
+    `arithmetic` defines the variables that represent formulas over integers; None: no query is about integers.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ from isrcheck.models.language.states import Enumeration
 
 @dataclass(frozen=True)
 class Transition:
-    """One step: the variable that selects it, when it is enabled, when it leaves a declared range, and the cells
-    after it."""
+    """A step: the variable that selects it, when it is enabled and when it leaves a range, and the cells after it."""
 
     step: Step
     taken: int
@@ -72,7 +71,7 @@ class TransitionRelation:
         self.before = new_state(instance, self.arithmetic)
         self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
         self.within, self.unknown = self._within(self.before)
-        self.transitions = [found for step in instance.steps if (found := self._transition(step)) is not None]
+        self.transitions = [found for step in instance.steps if (found := self.transition(step)) is not None]
         self.one_step = circuit.both(
             circuit.exactly_one(one.taken for one in self.transitions),
             circuit.all(circuit.either(-one.taken, one.enabled) for one in self.transitions),
@@ -89,7 +88,8 @@ class TransitionRelation:
         if IN_RANGE in asked:
             self.properties[IN_RANGE.name] = self._in_range()
 
-    def _transition(self, step: Step) -> Transition | None:
+    def transition(self, step: Step) -> Transition | None:
+        """A step as formulas; None if it is enabled nowhere and errs nowhere."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)
@@ -172,8 +172,8 @@ class TransitionRelation:
 
         Sets `asking` to the properties whose evaluation can leave a declared range.
         """
-        circuit, known = self.circuit, self.properties
-        every = [known[prop.name] if prop.name in known else self._ask(prop) for prop in self.instance.properties]
+        circuit, judged = self.circuit, self.properties
+        every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
         self.asking = [asked for asked in (*every, self._deadlock()) if asked.error != FALSE]
         of_states = circuit.any(asked.error for asked in self.asking if not asked.prop.of_steps)
         of_steps = circuit.any(asked.error for asked in self.asking if asked.prop.of_steps)
@@ -343,8 +343,8 @@ class Unrolling:
     def _roots(self) -> list[int]:
         relation = self.relation
         roots = [relation.one_step, relation.error, relation.stays]
-        for asked in relation.properties.values():
-            roots += [asked.holds, asked.permitted, asked.error]
+        for literals in relation.properties.values():
+            roots += [literals.holds, literals.permitted, literals.error]
         for value in relation.after:
             roots += relation.literals(value)
         return roots
@@ -365,25 +365,24 @@ class Unrolling:
         self._extend([self.relation.replaced(value, images) for value in self.relation.after])
 
     def _images(self, state: Sequence[Value], taken: Sequence[int]) -> Callable[[int], int]:
-        variables = [one.taken for one in self.relation.transitions]
-        found = self.circuit.replaced(self.cone, self.relation.ports(state) | dict(zip(variables, taken, strict=True)))
-        return lambda literal: found[literal] if literal > 0 else -found[-literal]
+        steps = [transition.taken for transition in self.relation.transitions]
+        literals = self.circuit.replaced(self.cone, self.relation.ports(state) | dict(zip(steps, taken, strict=True)))
+        return lambda literal: literals[literal] if literal > 0 else -literals[-literal]
 
     def _extend(self, state: Sequence[Value]) -> None:
         relation = self.relation
-        known = self.circuit.replaced(self.guards, relation.ports(state))
+        enabled_now = self.circuit.replaced(self.guards, relation.ports(state))
         taken = []
         for one in relation.transitions:
-            enabled = known[one.enabled] if one.enabled > 0 else -known[-one.enabled]
+            enabled = enabled_now[one.enabled] if one.enabled > 0 else -enabled_now[-one.enabled]
             taken.append(FALSE if enabled == FALSE else self.circuit.variable())
         image = self._images(state, taken)
         asked = {
-            name: (image(one.holds), image(one.permitted), image(one.error))
-            for name, one in relation.properties.items()
+            name: (image(literals.holds), image(literals.permitted), image(literals.error))
+            for name, literals in relation.properties.items()
         }
-        self.levels.append(
-            UnrolledLevel(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
-        )
+        step = image(relation.one_step), image(relation.error), image(relation.stays)
+        self.levels.append(UnrolledLevel(state, taken, *step, asked))
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
         """A property at a depth: (holds, its failure is permitted, its evaluation leaves a declared range).

@@ -1,8 +1,7 @@
 """The tables that `--tables DIR` writes, with their columns and their descriptions.
 
-In:  nothing.
-Out: `TABLES`, which defines the files (checker/tables/write.py) and the documentation, checker/tables.md:
-     python -m isrcheck.checker.tables.columns > checker/tables.md
+`TABLES` defines the files (checker/tables/write.py) and the documentation, checker/tables.md:
+python -m isrcheck.checker.tables.columns > checker/tables.md
 """
 
 from __future__ import annotations

@@ -287,11 +287,11 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
         return
     context = SearchContext(exploration.instance, Limits(depth=levels - 1), kernel, EVERY_STATE)
     search = Search(context)
-    found = search.run()
-    if found.stopped == "interrupt":
+    result = search.run()
+    if result.stopped == "interrupt":
         raise KeyboardInterrupt
-    assert found.stopped is None, "these levels fitted into the limits before"
-    reached = Reached(kernel, search.visited, found.levels, context.starts)
+    assert result.stopped is None, "these levels fitted into the limits before"
+    reached = Reached(kernel, search.visited, result.levels, context.starts)
     for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
         for before in states:
             for step, after in possible_steps(exploration.instance, before):

@@ -41,19 +41,19 @@ class Acked:
 
 def acked_in(path: Path) -> list[Acked]:
     """The acknowledged records of a list. Raises UsageError."""
-    found: list[Acked] = []
+    records: list[Acked] = []
     for number, line in _lines(path):
         try:
             record = _record(number, line)
         except UnreadableError as error:
             raise bad_line(path, number, error) from None
         if record is not None:
-            found.append(record)
-        if len(found) > MOST_RECORDS:
+            records.append(record)
+        if len(records) > MOST_RECORDS:
             raise bad_line(path, number, f"more than {MOST_RECORDS} records; divide the list")
-    if not found:
+    if not records:
         raise UsageError(f"{path}: no acknowledged record in it; {CURE}")
-    return found
+    return records
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -116,7 +116,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """What a copy has at the offset of an acknowledged record; `is_it` is None if the records could not be read."""
+    """What a copy has at the offset of an acknowledged record; `is_it`: None, where the records could not be read."""
 
     is_it: bool | None
     epoch: int
@@ -154,11 +154,11 @@ class AckedCheck:
             return
         try:
             for record in records_in(batch):
-                told = "a marker" if batch.header.is_control else shown(record.value)
+                text = "a marker" if batch.header.is_control else shown(record.value)
                 for number in wanted.get(record.offset, ()):
                     is_equal = self._records[number].value in (None, record.value)
                     self._there[log.broker, number] = There(
-                        is_equal and not batch.header.is_control, batch.header.leader_epoch, told
+                        is_equal and not batch.header.is_control, batch.header.leader_epoch, text
                     )
         except (UnreadRecordsError, BatchError) as error:
             for number in (number for numbers in wanted.values() for number in numbers):

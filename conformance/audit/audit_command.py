@@ -1,8 +1,4 @@
-"""`conform audit`: holds log folders of stopped brokers against the invariants of replication.
-
-In:  the command line.
-Out: text or JSON on stdout, one line on stderr for each file that cannot be read, an exit code.
-"""
+"""`conform audit`: holds log folders of stopped brokers against the invariants of replication."""
 
 from __future__ import annotations
 
@@ -54,7 +50,7 @@ OPTIONS = (
     Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
     Option(
         "--acked [TOPIC-N=]FILE",
-        "records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
+        "records acknowledged with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
         is_repeated=True,
     ),
     Option(
@@ -74,17 +70,17 @@ OPTIONS = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit all partitions; a file that cannot be read does not stop the others."""
-    found = copies_in(arguments.folders, arguments.partition)
-    isr = _isr(arguments.isr, found)
-    acked = _acked(arguments.acked, found)
-    codes = {complain(line) for line in found.unreadable}
+    folders = copies_in(arguments.folders, arguments.partition)
+    isr = _isr(arguments.isr, folders)
+    acked = _acked(arguments.acked, folders)
+    codes = {complain(line) for line in folders.unreadable}
     reports: list[PartitionReport] = []
-    progress = _Progress(len(found.copies))
-    for partition, copies in sorted(found.copies.items()):
+    progress = _Progress(len(folders.copies))
+    for partition, copies in sorted(folders.copies.items()):
         report = audit_partition(
             partition,
             copies,
-            found.brokers,
+            folders.brokers,
             arguments.most_bytes,
             acked=acked.get(partition),
             isr=isr.get(partition, isr.get(None)),
@@ -96,14 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
         for finding in report.findings:
             if finding.grade == Grade.DAMAGED:
                 complain(finding.what)
-        if not arguments.json and is_told(report, len(found.copies)):
+        if not arguments.json and is_told(report, len(folders.copies)):
             say(*map(escaped, spell_partition(report)), "")
     if not reports:
         return USAGE
     if arguments.json:
-        say(json.dumps(object_of(found.brokers, reports, found.unreadable, found.remarks), indent=2))
+        say(json.dumps(object_of(folders.brokers, reports, folders.unreadable, folders.remarks), indent=2))
     else:
-        say(*map(escaped, (*found.remarks, *closing(reports, len(found.unreadable)))))
+        say(*map(escaped, (*folders.remarks, *closing(reports, len(folders.unreadable)))))
     return gravest(codes)
 
 
@@ -131,45 +127,45 @@ class _Progress:
         self._line.clear()
 
 
-def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:
+def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
     """The brokers in the ISR by partition; None stands for all partitions. Raises UsageError."""
     isr: dict[str | None, frozenset[str]] = {}
-    for text in given:
-        partition, brokers = _for_partition(text, found)
+    for text in options:
+        partition, brokers = _for_partition(text, folders)
         listed = frozenset(brokers.split(","))
         for broker in sorted(listed):
-            if broker not in found.brokers:
-                raise UsageError(f"--isr {text}: there is no {broker!r}; the folders are: {', '.join(found.brokers)}")
+            if broker not in folders.brokers:
+                raise UsageError(f"--isr {text}: there is no {broker!r}; the folders are: {', '.join(folders.brokers)}")
         isr[partition] = listed
     return isr
 
 
-def _acked(given: Sequence[str], found: Found) -> Mapping[str, list[Acked]]:
+def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
     """The acknowledged records by partition. Raises UsageError."""
     acked: dict[str, list[Acked]] = {}
-    for text in given:
-        named, path = _for_partition(text, found)
+    for text in options:
+        named, path = _for_partition(text, folders)
         for record in acked_in(Path(path)):
-            partition = record.partition or named or _only_partition(text, found)
-            if partition not in found.copies:
+            partition = record.partition or named or _only_partition(text, folders)
+            if partition not in folders.copies:
                 raise UsageError(f"{path}:{record.line}: no folder has the partition {partition}")
             acked.setdefault(partition, []).append(record)
     return acked
 
 
-def _only_partition(text: str, found: Found) -> str:
+def _only_partition(text: str, folders: Found) -> str:
     """The only partition outside internal topics. Raises UsageError."""
-    partitions = [partition for partition in found.copies if not partition.startswith("__")]
+    partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(f"--acked {text}: of {len(partitions)} partitions, say which: --acked TOPIC-N={text}")
     return partitions[0]
 
 
-def _for_partition(text: str, found: Found) -> tuple[str | None, str]:
+def _for_partition(text: str, folders: Found) -> tuple[str | None, str]:
     """Split [TOPIC-N=]REST; the text before `=` is a partition only if it can be the name of one."""
     partition, equals, rest = text.partition("=")
     if not equals or not PARTITION.fullmatch(partition):
         return None, text
-    if partition not in found.copies:
+    if partition not in folders.copies:
         raise UsageError(f"{text}: no folder has the partition {partition}")
     return partition, rest

@@ -14,9 +14,10 @@ this is an error if that broker was in the ISR, which the folders do not say.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 from isrcheck.conformance.audit.copies import CopyLog, UnreadRecordsError, records_in, unread
 from isrcheck.conformance.audit.findings import Finding, Grade, names, offsets
@@ -59,7 +60,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A batch, or one record of a batch (then `batch` is None)."""
+    """A batch, or one record of a batch, which has no `batch`."""
 
     first: int
     last: int
@@ -85,8 +86,8 @@ class _Cursor:
         if self.head is None:
             batch = next(self._batches, None)
             if batch is not None:
-                found = (batch.header.base_offset, batch.header.last_offset, batch.header.leader_epoch, batch.digest)
-                self.head = _Piece(*found, batch)
+                bounds = (batch.header.base_offset, batch.header.last_offset, batch.header.leader_epoch, batch.digest)
+                self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
         """Replace the batch at the head by its records; return why that is not possible."""
@@ -177,14 +178,19 @@ def _holes(cursors: Sequence[_Cursor], here: Sequence[_Cursor], at: int) -> tupl
 
 def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[Region]:
     """The region of one offset, with the copies grouped by what they hold."""
-    groups: dict[tuple[int, bytes], Group] = {}
-    for cursor in here:
-        piece = cursor.head
-        assert piece is not None
-        known = groups.get((piece.epoch, piece.digest), Group((), piece.epoch, piece.shown))
-        groups[piece.epoch, piece.digest] = replace(known, brokers=(*known.brokers, cursor.log.broker))
+    groups = _grouped(here, lambda piece: (piece.epoch, piece.digest))
     at = here[0].head.first if here[0].head else 0
     yield Region(at, at, tuple(groups.values()), _holes(cursors, here, at))
+
+
+def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]]) -> dict[tuple[Any, ...], Group]:
+    """The copies by what they hold: those whose pieces have the same key."""
+    groups: dict[tuple[Any, ...], Group] = {}
+    for cursor in cursors:
+        if piece := cursor.head:
+            group = groups.get(key(piece), Group((), piece.epoch, piece.shown))
+            groups[key(piece)] = replace(group, brokers=(*group.brokers, cursor.log.broker))
+    return groups
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
@@ -193,17 +199,12 @@ def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Itera
     If all copies hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is unknown
     whether they do.
     """
-    groups: dict[tuple[int, int, int, bytes], Group] = {}
     here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
-    for cursor in here:
-        piece = cursor.head
-        assert piece is not None
-        key = (piece.first, piece.last, piece.epoch, piece.digest)
-        known = groups.get(key, Group((), piece.epoch, ""))
-        groups[key] = replace(known, brokers=(*known.brokers, cursor.log.broker))
+    groups = _grouped(here, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
     is_rewritten = any(cursor.log.copy.cleaned > at for cursor in here)
     is_aligned = all(key[:2] == (at, last) for key in groups)
-    yield Region(at, last, tuple(groups.values()), why=None if is_aligned and not is_rewritten else why)
+    sides = tuple(replace(group, shown="") for group in groups.values())
+    yield Region(at, last, sides, why=None if is_aligned and not is_rewritten else why)
     for cursor in here:
         while cursor.head is not None and cursor.head.first <= last:
             cursor.advance()
@@ -373,23 +374,23 @@ def lacking(isr: Set[str] | None, what: str, brokers: tuple[str, ...], first: in
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
     """A later leader that began at or before this offset, hence without its record of this epoch: its leader epoch, its
     start offset, and the broker whose log folder shows this."""
-    found = [
+    leaders = [
         (later, start, log.broker)
         for log in logs
         for later, start in _leader_epochs(log)
         if later > epoch and start <= offset
     ]
-    return min(found, default=None)
+    return min(leaders, default=None)
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
     """The leader epochs and their start offsets as the other brokers know them, and which brokers know them."""
-    found: dict[tuple[int, int], list[str]] = {}
+    starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:
             for entry in _leader_epochs(log):
-                found.setdefault(entry, []).append(log.broker)
-    return dict(sorted(found.items()))
+                starts.setdefault(entry, []).append(log.broker)
+    return dict(sorted(starts.items()))
 
 
 def _leader_epochs(log: CopyLog) -> Sequence[tuple[int, int]]:

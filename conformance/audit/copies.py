@@ -65,22 +65,23 @@ FILES_OF_A_LOG_FOLDER = {HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED, 
 
 @dataclass(frozen=True)
 class Copy:
-    """A broker's copy of a partition: its files, and what the checkpoints say (None: nothing).
-
-    `segments` and `snapshots` are pairs of the offset that names the file, and its path, in the order of the offsets.
-    Offsets below `cleaned` may have been removed by compaction.
-    """
+    """A broker's copy of a partition: its files, and what the checkpoints say (None: nothing)."""
 
     broker: str
     partition: str
+    """TOPIC-N"""
     path: Path
     segments: tuple[tuple[int, Path], ...]
+    """The offset that names the file, and its path, in the order of the offsets."""
     snapshots: tuple[tuple[int, Path], ...]
+    """The same of the snapshots of producers."""
     high_watermark: int | None
     recovery_point: int | None
     log_start: int | None
     cleaned: int
+    """Offsets below may have been removed by compaction."""
     leader_epochs: tuple[tuple[int, int], ...] | None
+    """(leader epoch, start offset)"""
     topic_id: str | None
 
 
@@ -96,21 +97,21 @@ class Found:
 
 def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
     """The copies of partitions in these folders, or of only these partitions. Raises UsageError."""
-    found = Found()
+    folder_content = Found()
     for broker, folder in zip(_labels(folders), folders, strict=True):
-        found.brokers.append(broker)
+        folder_content.brokers.append(broker)
         try:
-            count = _add(found, broker, folder, only)
+            count = _add(folder_content, broker, folder, only)
         except FileError as error:
-            found.unreadable.append(str(error))
+            folder_content.unreadable.append(str(error))
             continue
         if not count and not only:
             cure = "give the log folder of a broker (log.dirs), or the folder of a partition"
-            found.unreadable.append(f"{folder}: no folder of a partition (TOPIC-N) in it; {cure}")
+            folder_content.unreadable.append(f"{folder}: no folder of a partition (TOPIC-N) in it; {cure}")
     for partition in only:
-        if partition not in found.copies and not found.unreadable:
+        if partition not in folder_content.copies and not folder_content.unreadable:
             raise UsageError(f"--partition {partition}: no folder has it; name one of them as TOPIC-N")
-    return found
+    return folder_content
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
@@ -137,7 +138,7 @@ def _is_partition(folder: Path) -> bool:
     return PARTITION.fullmatch(folder.name) is not None and any(folder.glob("*.log"))
 
 
-def _add(found: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
+def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
     """Add the copies in a folder; return their number. Raises FileError if the folder itself cannot be read."""
     names = names_in(folder)
     alone = _real(folder)
@@ -148,43 +149,45 @@ def _add(found: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
         partitions = [(name, path) for name, path in partitions if path.is_dir() or path.is_symlink()]
         moving = sum(ON_THE_WAY.fullmatch(name) is not None for name in names)
         if moving:
-            found.remarks.append(f"{broker}: {moving} folders of partitions that are being deleted or moved: not read")
-    tables = {name: _table(found, root / name) for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)}
-    there = {name for name, _ in partitions}
-    absent = sorted(set(tables[HIGH_WATERMARKS]) - there)
+            content.remarks.append(
+                f"{broker}: {moving} folders of partitions that are being deleted or moved: not read"
+            )
+    tables = {name: _table(content, root / name) for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)}
+    partition_names = {name for name, _ in partitions}
+    absent = sorted(set(tables[HIGH_WATERMARKS]) - partition_names)
     if absent and root == folder:
         listed = ", ".join(absent[:3]) + (f" and {len(absent) - 3} more" if len(absent) > 3 else "")
-        found.remarks.append(f"{broker}: {HIGH_WATERMARKS} lists {listed}, of which there is no folder here")
+        content.remarks.append(f"{broker}: {HIGH_WATERMARKS} lists {listed}, of which there is no folder here")
     for name, path in partitions:
         if only and name not in only:
             continue
         try:
-            copy = _copy(found, broker, name, path, tables)
+            copy = _copy(content, broker, name, path, tables)
         except FileError as error:
-            found.unreadable.append(str(error))
+            content.unreadable.append(str(error))
             continue
-        others = found.copies.setdefault(name, [])
+        others = content.copies.setdefault(name, [])
         if any(_real(path) == _real(other.path) for other in others):
             raise UsageError(f"{path} is given twice; give each broker's folder once")
         others.append(copy)
     return len(partitions)
 
 
-def _table(found: Found, path: Path) -> Mapping[str, int]:
+def _table(content: Found, path: Path) -> Mapping[str, int]:
     """The entries of a checkpoint; none if it is absent or cannot be read."""
-    return _read(found, offsets_of, path) or {}
+    return _read(content, offsets_of, path) or {}
 
 
-def _read(found: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
+def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
     """The content of a file; None if it is absent or, with a line about it, if it cannot be read."""
     try:
         return read(path) if os.path.lexists(path) else None
     except FileError as error:
-        found.unreadable.append(str(error))
+        content.unreadable.append(str(error))
         return None
 
 
-def _copy(found: Found, broker: str, partition: str, path: Path, tables: Mapping[str, Mapping[str, int]]) -> Copy:
+def _copy(content: Found, broker: str, partition: str, path: Path, tables: Mapping[str, Mapping[str, int]]) -> Copy:
     if path.is_symlink():
         raise FileError(path, "a symbolic link; put the folder itself there")
     names = names_in(path)
@@ -202,8 +205,8 @@ def _copy(found: Found, broker: str, partition: str, path: Path, tables: Mapping
         recovery_point=tables[RECOVERY_POINTS].get(partition),
         log_start=tables[LOG_STARTS].get(partition),
         cleaned=1 << 63 if is_compacted else tables[CLEANED].get(partition, 0),
-        leader_epochs=_read(found, leader_epochs_of, path / EPOCHS),
-        topic_id=_read(found, topic_id_of, path / METADATA),
+        leader_epochs=_read(content, leader_epochs_of, path / EPOCHS),
+        topic_id=_read(content, topic_id_of, path / METADATA),
     )
 
 

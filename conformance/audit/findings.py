@@ -1,7 +1,4 @@
-"""What an audit finds: statements of four grades.
-
-In:  what the checks see. Out: `Finding`, and its order.
-"""
+"""What an audit finds: statements of four grades."""
 
 from __future__ import annotations
 
@@ -54,12 +51,12 @@ def names(brokers: Sequence[str]) -> str:
 
 def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
     """The first findings of each grade and check; instead of the others, one that counts them."""
-    told: Counter[tuple[Grade, str]] = Counter()
+    counts: Counter[tuple[Grade, str]] = Counter()
     for finding in findings:
         kind = finding.grade, finding.check
-        told[kind] += 1
-        if told[kind] <= most:
+        counts[kind] += 1
+        if counts[kind] <= most:
             yield finding
-    for (grade, check), count in told.items():
+    for (grade, check), count in counts.items():
         if count > most:
             yield Finding(grade, check, f"and {count - most} more such findings ({check})")

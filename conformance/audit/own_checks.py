@@ -41,10 +41,10 @@ def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
     )
     for name, file, offset in said:
         if offset is not None and offset > log.end:
-            known = "committed" if name == "high watermark" else "on its disk" if name == "recovery point" else "there"
+            were = "committed" if name == "high watermark" else "on its disk" if name == "recovery point" else "there"
             what = (
                 f"the {name} {offset} of {broker} ({file}) is beyond its log end offset {log.end}: {broker} has lost"
-                f" what was {known} below {offset}"
+                f" what was {were} below {offset}"
             )
             yield Finding(Grade.BROKEN, name, what, (broker,), log.end, offset - 1)
 
@@ -91,10 +91,10 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
                 place += 1
             said = entries[place][0] if place >= 0 else None
             if said != run.epoch:
-                told = (
+                entry = (
                     f"begins epoch {said} at offset {entries[place][1]}" if said is not None else "has no entry for it"
                 )
-                what = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {told}"
+                what = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {entry}"
                 yield Finding(Grade.BROKEN, "leader epochs", what, (log.broker,), offset)
                 return
 
@@ -144,8 +144,8 @@ class SnapshotCheck:
     def _compare(self, offset: int, name: str, said: dict[int, Producer]) -> None:
         self.compared += 1
         for producer, one in said.items():
-            seen = self._seen.get(producer)
-            if seen is None:
+            logged = self._seen.get(producer)
+            if logged is None:
                 if one.last_offset >= self.log.start and not self.log.copy.cleaned:
                     self._find(
                         f"{name} of {self.log.broker} says that producer {producer} wrote offset {one.last_offset},"
@@ -153,17 +153,17 @@ class SnapshotCheck:
                         offset,
                     )
                 continue
-            differs = next(self._differences(one, seen), None)
+            differs = next(self._differences(one, logged), None)
             if differs is not None:
                 self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
 
-    def _differences(self, said: Producer, seen: Producer) -> Iterator[str]:
+    def _differences(self, said: Producer, logged: Producer) -> Iterator[str]:
         """How a snapshot differs from the log about a producer."""
         for what, theirs, ours in (
-            ("epoch", said.epoch, seen.epoch),
-            ("last offset", said.last_offset, seen.last_offset),
-            ("last sequence", said.last_sequence, seen.last_sequence),
-            ("first offset of the open transaction", said.open_transaction, seen.open_transaction),
+            ("epoch", said.epoch, logged.epoch),
+            ("last offset", said.last_offset, logged.last_offset),
+            ("last sequence", said.last_sequence, logged.last_sequence),
+            ("first offset of the open transaction", said.open_transaction, logged.open_transaction),
         ):
             is_gone = what.startswith("first") and 0 <= theirs < self.log.copy.segments[0][0]  # with an old segment
             if theirs != ours and not is_gone:

@@ -90,9 +90,9 @@ def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]
         return list(logs), []
     by_id = {one: [log for log in logs if log.copy.topic_id == one] for one in ids}
     most = max(ids, key=lambda one: len(by_id[one]))
-    told = "; ".join(f"{one} on {names([log.broker for log in by_id[one]])}" for one in ids)
+    listed = "; ".join(f"{one} on {names([log.broker for log in by_id[one]])}" for one in ids)
     what = (
-        f"{logs[0].copy.path}: the copies are of different topics of the same name ({told}): only those of topic id"
+        f"{logs[0].copy.path}: the copies are of different topics of the same name ({listed}): only those of topic id"
         f" {most} are compared; give folders of one cluster and of one moment"
     )
     return by_id[most], [Finding(Grade.DAMAGED, "topic id", what)]
@@ -157,8 +157,8 @@ def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str
         yield f"compressed: {batches} with snappy or zstd: compared as a whole, the records in them are not read"
     tallies = [report.acked for report in reports if report.acked is not None]
     if tallies:
-        everywhere, asked = sum(tally.everywhere for tally in tallies), sum(tally.asked for tally in tallies)
-        yield f"acknowledged: {everywhere} of {count(asked, 'record')} on every copy that has not deleted them"
+        everywhere, listed = sum(tally.everywhere for tally in tallies), sum(tally.asked for tally in tallies)
+        yield f"acknowledged: {everywhere} of {count(listed, 'record')} on every copy that has not deleted them"
     yield verdict(reports, unreadable)
 
 

@@ -23,6 +23,7 @@ from isrcheck.conformance.cluster.network.messages import (
     AlterIsrResponse,
     Isolation,
     LeaderAndIsr,
+    MetadataImage,
     ProduceRequest,
 )
 from isrcheck.conformance.cluster.network.network import Message
@@ -52,7 +53,7 @@ def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
 
 
 def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """The response in flight from a leader to a follower's outstanding request; None if there is none."""
+    """The response in flight from a leader to a follower's outstanding request; None if nothing is in flight."""
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader:
             for message in cluster.messages():
@@ -79,7 +80,7 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
 
 
 def apply(cluster: Cluster, follower: int, leader: int) -> None:
-    """The leader's response in flight reaches the follower. Errors: `ClusterError` if there is none."""
+    """The leader's response in flight reaches the follower. Errors: `ClusterError` if nothing is in flight."""
     response = response_in_flight(cluster, follower, leader)
     if response is None:
         raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
@@ -122,13 +123,23 @@ def reconcile(cluster: Cluster, follower: int) -> None:
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Deliver to each of these brokers the newest metadata that is in flight to it; drop older announcements."""
+    """Deliver to each of these brokers the newest metadata that is in flight to it, and drop what is older. With KRaft,
+    a broker reads the metadata log to its end, as one change.
+    """
     for broker in brokers:
-        told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
-        for each in told[:-1]:
-            cluster.drop(each.number)
-        for each in told[-1:]:
-            cluster.deliver(each.number)
+        announcements = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
+        for message in announcements[:-1]:
+            cluster.drop(message.number)
+        for message in announcements[-1:]:
+            cluster.deliver(message.number)
+
+
+def beat(cluster: Cluster, broker: int) -> None:
+    """A heartbeat of a broker reaches the controller, and the answer reaches the broker."""
+    cluster.fire(broker, TimerKind.HEARTBEAT)
+    heartbeat = cluster.messages()[-1].number
+    cluster.deliver(heartbeat)
+    cluster.deliver(next(each.number for each in cluster.messages() if each.in_reply_to == heartbeat))
 
 
 def restart(cluster: Cluster, broker: int) -> None:
@@ -181,7 +192,7 @@ def read(
 
 
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
-    """The request of a broker to the controller, or the answer to it. Errors: `ClusterError` if there is none."""
+    """A broker's request to the controller, or the answer to it. Errors: `ClusterError` if neither is in flight."""
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message
@@ -197,7 +208,7 @@ def finish_alter_isr(cluster: Cluster, broker: int) -> None:
 
 
 def _is_metadata(message: Message) -> bool:
-    return isinstance(message.payload, LeaderAndIsr)
+    return isinstance(message.payload, LeaderAndIsr | MetadataImage)
 
 
 Told = tuple[str, tuple[object, ...]]

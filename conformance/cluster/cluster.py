@@ -56,22 +56,22 @@ class Cluster:
         start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
         self._clock = Clock()
         self._network = Network()
-        asked = (start, self._network, self._process_of, self._is_running)
+        surroundings = (start, self._network, self.process_of, self.is_running)
         self._controller: Controller | QuorumController = (
-            QuorumController(*asked, self._clock, settings, switches, known_bug)
+            QuorumController(*surroundings, self._clock, settings, switches, known_bug)
             if switches.has_kraft
-            else Controller(*asked, switches, known_bug)
+            else Controller(*surroundings, switches, known_bug)
         )
         self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
         first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
-        given = (self._controller, self._network, self._clock, start, settings, switches, known_bug)
+        conditions = (self._clock, settings, switches, known_bug)
         for number in range(start.replicas):
             storage: Storage = MemoryStorage()
             if directory is not None:
                 storage = FileStorage(directory / f"broker-{number}", settings.segment_records)
             lay_out(storage, start, number, first)
-            self._brokers[number] = Broker(number, storage, *given)
+            self._brokers[number] = Broker(*conditions, number, storage, self._controller, self._network, start)
             self._brokers[number].start_up()
         for number, broker in self._brokers.items():
             broker.stand_at_the_start()
@@ -93,8 +93,18 @@ class Cluster:
     def observe(self) -> ClusterView:
         """The state of everything. Changes nothing."""
         clients = self._clients
-        parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
-        return observe.observe(self.now, *parts, clients.coordinator, clients.deletes)
+        return ClusterView(
+            now=self.now,
+            brokers=tuple(map(self.observe_broker, self.brokers)),
+            network=self.messages(),
+            controller=observe.controller_view(self._controller, self.messages()),
+            sent=tuple((name, each.sent) for name, each in clients.producers.items()),
+            producers=tuple(observe.client_view(observe.ProducerView, each) for each in clients.producers.values()),
+            decided=clients.coordinator.decided,
+            markers=clients.coordinator.markers,
+            deletes=clients.deletes,
+            consumers=self.observe_consumers(),
+        )
 
     def observe_broker(self, broker: int) -> BrokerView:
         """The state of one broker: the same as in `observe()`, but no other broker is observed."""
@@ -102,12 +112,12 @@ class Cluster:
 
     def observe_consumers(self) -> tuple[ConsumerView, ...]:
         """The views of all consumers: the same as in `observe()`."""
-        return observe.consumer_views(self._clients.consumers)
+        return tuple(observe.client_view(ConsumerView, each) for each in self._clients.consumers.values())
 
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
         """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
         running = self._broker(broker).running
-        return running.known_leader if running else (None, -1)
+        return running.replica_manager.known_leader if running else (None, -1)
 
     def controller_metadata(self) -> LeaderAndIsr:
         """The leader, its epoch and the ISR that the controller has recorded."""
@@ -115,20 +125,18 @@ class Cluster:
 
     def is_running(self, broker: int) -> bool:
         """Whether a process runs on a broker, and is not frozen."""
-        return self._is_running(broker)
+        return self.process_of(broker) > 0 and not self._broker(broker).is_frozen
 
     def process_of(self, broker: int) -> int:
         """The number of the process that runs on a broker, from 1; 0 if none runs."""
-        return self._process_of(broker)
+        return self._broker(broker).process
 
     def is_frozen(self, broker: int) -> bool:
         """Whether the process of a broker is frozen."""
         return self._broker(broker).is_frozen
 
     def readable_by_consumers(self, broker: int) -> tuple[int, int, int] | None:
-        """What consumers of a broker depend on: its leader epoch, high watermark and last stable offset; None if no
-        process runs.
-        """
+        """A broker's leader epoch, high watermark and last stable offset; None if no process runs."""
         running = self._broker(broker).running
         if running is None:
             return None
@@ -307,9 +315,7 @@ class Cluster:
         return self._clients.coordinator.write_marker(producer, broker)
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """An administrator asks a broker to delete below an offset (-1: the high watermark); returns the request's
-        number.
-        """
+        """Ask a broker to delete below an offset (-1: the high watermark); returns the request's number."""
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
 
@@ -456,38 +462,32 @@ class Cluster:
             raise ClusterError(f"there is no broker {number}; the brokers are {list(self._brokers)}")
         return self._brokers[number]
 
-    def _process_of(self, broker: int) -> int:
-        return self._broker(broker).process
-
-    def _is_running(self, broker: int) -> bool:
-        return self._process_of(broker) > 0 and not self._broker(broker).is_frozen
-
     def _end(self, broker: int) -> None:
-        if self._process_of(broker):
+        if self.process_of(broker):
             self.crash(broker)
 
-    def _disconnect(self, asker: int | str, asker_process: int, asked: int | str, request: int) -> None:
+    def _disconnect(self, sender: int | str, sender_process: int, receiver: int | str, request: int) -> None:
         """The process that awaits a response learns that its connection broke."""
-        if isinstance(asker, int):
-            if self._process_of(asker) != asker_process:
+        if isinstance(sender, int):
+            if self.process_of(sender) != sender_process:
                 return
-            if isinstance(asked, int):
-                self._brokers[asker].disconnected(asked, request)
-            elif asked == CONTROLLER:
-                self._brokers[asker].disconnected_from_controller(request)
-        elif isinstance(asker, str):
-            self._clients.disconnected(asker, request)
+            if isinstance(receiver, int):
+                self._brokers[sender].disconnected(receiver, request)
+            elif receiver == CONTROLLER:
+                self._brokers[sender].disconnected_from_controller(request)
+        elif isinstance(sender, str):
+            self._clients.disconnected(sender, request)
 
     def _break_connections_if_down(self, broker: int) -> None:
         """If the broker is down, break the connection of each request to it that has no response in flight."""
-        if self._process_of(broker):
+        if self.process_of(broker):
             return
         for number, other in self._brokers.items():
             thread = other.running.fetchers.threads.get(broker) if other.running else None
             if thread is not None and thread.outstanding is not None and not self._network.carries(thread.outstanding):
                 self._disconnect(number, other.process, broker, thread.outstanding)
-        for client, request, asked in list(self._clients.outstanding()):
-            if asked == broker and not self._network.carries(request):
+        for client, request, receiver in list(self._clients.outstanding()):
+            if receiver == broker and not self._network.carries(request):
                 self._clients.disconnected(client, request)
 
 

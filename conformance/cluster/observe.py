@@ -1,22 +1,18 @@
-"""The observable state of a cluster: immutable views of brokers, network, controller and clients.
-
-In:  the parts of a cluster.
-Out: `ClusterView`. Observing changes nothing.
-"""
+"""The observable state of a cluster: immutable views of brokers, network, controller and clients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from isrcheck.conformance.cluster.broker.broker import Broker
 from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
-from isrcheck.conformance.cluster.broker.kraft import KraftReplicaManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.producer import Identity, Producer, Sent
-from isrcheck.conformance.cluster.clients.transactions import Marker, Transactions
+from isrcheck.conformance.cluster.clients.transactions import Marker
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
@@ -29,13 +25,13 @@ from isrcheck.conformance.cluster.network.messages import (
     LeaderAndIsr,
     MetadataImage,
 )
-from isrcheck.conformance.cluster.network.network import Message, Network, Node
+from isrcheck.conformance.cluster.network.network import Message, Node
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or None;
+    """One fetcher; `mode`: None if it does not have the partition; `outstanding` is the number of a request, or None;
     `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
@@ -48,27 +44,28 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows of the followers and of waiting requests. Unknown offsets are None.
-
-    `proposed_isr` is the ISR that it has proposed while it awaits the answer, otherwise None.
-    `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
-    `parked_fetches` are (follower, fetch offset, deadline in ms); `broker_epochs` the processes of the followers that
-    have fetched, 0 if none has.
-    """
+    """What a broker that presumes leadership knows of followers and of waiting requests. None: an unknown offset."""
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None
+    """The ISR that it has proposed while it awaits the answer; None if it awaits no answer."""
     leader_epoch_start_offset: int
+    """Where its log ended when it accepted the epoch."""
     remote_log_end_offsets: tuple[tuple[int, int | None], ...]
+    """(follower, offset)"""
     last_caught_up_times: tuple[tuple[int, int], ...]
+    """(follower, time in ms)"""
     delayed_produces: tuple[tuple[Node, int, int, int], ...]
+    """(client, request number, offset that the high watermark has to reach, deadline in ms)"""
     parked_fetches: tuple[tuple[int, int, int], ...]
+    """(follower, fetch offset, deadline in ms)"""
     broker_epochs: tuple[tuple[int, int], ...]
+    """(follower, number of its process that has fetched, or 0)"""
 
 
 @dataclass(frozen=True)
 class ProducerStateView:
-    """What a broker knows of producers: the offset of the snapshot on its disk, 0 if there is none; the offset from
+    """What a broker knows of producers: the offset of the snapshot on its disk, or 0; the offset from
     which its process has replayed the log; and the batches that the process remembers, each with its last offset.
     """
 
@@ -79,33 +76,38 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """One broker. While no process runs, the log is the one on its disk, and everything that only a process knows is
-    None.
-
-    `leader` is the leader that the broker knows, None if it knows none; `leader_epoch` is then -1. With KRaft: how far
-    the process has read the metadata log, and whether the last process has ended by a controlled shutdown.
-    """
+    """One broker. While no process runs, the log is that on its disk. None: what only a process knows."""
 
     number: int
     is_up: bool
     is_frozen: bool
     process: int
+    """The number of the running process, from 1; 0 if none runs."""
     log: tuple[Record, ...]
     log_start_offset: int
     log_end_offset: int
     high_watermark: int | None
     last_stable_offset: int | None
     checkpointed_high_watermark: int
+    """What the checkpoint file on the disk says."""
     recovery_point: int
+    """The offset below which every record is flushed."""
     producers: ProducerStateView
     epoch_entries: tuple[EpochEntry, ...]
+    """The leader epoch cache."""
     leader: int | None
+    """The leader that the broker knows; None if it knows none."""
     leader_epoch: int
+    """That of the leader that it knows; -1 without one."""
     partition_epoch: int
+    """That of the record that it knows."""
     fetchers: tuple[FetcherView, ...]
     leadership: LeadershipView | None
+    """None unless the broker presumes to lead."""
     metadata_offset: int = -1
+    """How far the process has read the metadata log; -1 without KRaft."""
     has_stopped_cleanly: bool = False
+    """Whether the last process has ended by a controlled shutdown."""
 
     @property
     def is_truncating(self) -> bool:
@@ -125,18 +127,21 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The controller's record of the partition, and its announcements that brokers have not received yet. With KRaft:
-    the metadata after each record of its log, and where the log ended when a broker began to shut down, -1 for others.
-    """
+    """The controller's record of the partition, and what it has written."""
 
     leader: int | None
     leader_epoch: int
     partition_epoch: int
+    """The number of changes of the record."""
     isr: frozenset[int]
     announcements: tuple[Message, ...]
+    """Those that brokers have not received yet."""
     isr_writes: tuple[IsrWrite, ...]
+    """Every write of the ISR in ZooKeeper that a leader tried."""
     log: tuple[MetadataImage, ...] = ()
+    """With KRaft, the metadata after each record of its log."""
     shutdown_offsets: tuple[int, ...] = ()
+    """With KRaft, for each broker, where the log ended when it began to shut down; -1 if it does not."""
 
 
 @dataclass(frozen=True)
@@ -154,35 +159,48 @@ class ProducerView:
 
 @dataclass(frozen=True)
 class ConsumerView:
-    """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
-    the log that it knows, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
-    to which a leader has sent it.
-    """
+    """One consumer."""
 
     name: str
     position: int
     read: tuple[Record, ...]
+    """The records that it has read."""
     error: Errors
+    """The error in its last response."""
     known_end_offset: int
+    """The readable end of the log, as far as it knows."""
     leader_epoch: int
+    """That of the leader that it knows."""
     consumed_epoch: int | None
+    """The leader epoch of the last record that it has read; None if unknown."""
     has_skipped: bool
+    """Whether it was reset to the end of the log."""
     preferred_read_replica: int | None
+    """The broker to which a leader has sent it; None: the leader."""
+
+
+View = TypeVar("View", ProducerView, ConsumerView)
 
 
 @dataclass(frozen=True)
 class ClusterView:
-    """A whole cluster; times in ms. `decided` are producers, each with the outcome of its last ended transaction."""
+    """A whole cluster."""
 
     now: int
+    """The time in ms."""
     brokers: tuple[BrokerView, ...]
     network: tuple[Message, ...]
+    """The messages in flight, in order of sending."""
     controller: ControllerView
     sent: tuple[tuple[str, tuple[Sent, ...]], ...]
+    """The requests of each producer."""
     producers: tuple[ProducerView, ...]
     decided: tuple[tuple[str, Control], ...]
+    """Producers, each with the outcome of its last ended transaction."""
     markers: tuple[Marker, ...]
+    """Every attempt to write a marker."""
     deletes: tuple[DeleteRecordsResponse | None, ...]
+    """The response to each DeleteRecords request; None if it was not delivered."""
     consumers: tuple[ConsumerView, ...]
 
     @property
@@ -200,8 +218,8 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         log = stored.records[max(0, start - stored.base_offset) :]
         offsets = (start, end, None, None, storage.checkpointed_high_watermark, storage.recovery_point)
         saved = ProducerStateView(_snapshot_offset(storage))
-        given = (number, False, False, 0, log, *offsets, saved, stored.epoch_entries, None, -1, 0, (), None)
-        return BrokerView(*given, has_stopped_cleanly=broker.has_stopped_cleanly)
+        stored_values = (number, False, False, 0, log, *offsets, saved, stored.epoch_entries, None, -1, 0, (), None)
+        return BrokerView(*stored_values, has_stopped_cleanly=broker.has_stopped_cleanly)
     log_, partition = process.log, process.partition
     manager = process.replica_manager
     return BrokerView(
@@ -222,8 +240,8 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
         fetchers=_fetchers(process.fetchers.threads),
-        leadership=_leadership(partition, process.replica_manager) if partition.is_leader else None,
-        metadata_offset=manager.metadata_offset if isinstance(manager, KraftReplicaManager) else -1,
+        leadership=_leadership(partition, manager) if partition.is_leader else None,
+        metadata_offset=manager.metadata_offset,
     )
 
 
@@ -234,7 +252,9 @@ def _snapshot_offset(storage: Storage) -> int:
 
 def _fetchers(threads: Mapping[int, FetcherThread]) -> tuple[FetcherView, ...]:
     return tuple(
-        FetcherView(source, each.mode, each.outstanding, each.not_before, each.diverging)
+        FetcherView(source, each.state.mode, each.outstanding, each.state.not_before, each.state.diverging)
+        if each.state
+        else FetcherView(source, None, each.outstanding, 0, None)
         for source, each in sorted(threads.items())
     )
 
@@ -257,51 +277,21 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
     )
 
 
-def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
-    """The views of all consumers."""
-    return tuple(
-        ConsumerView(
-            *(name, each.position, each.read, each.error),
-            *(each.known_end_offset, each.leader_epoch, each.consumed_epoch, each.has_skipped),
-            each.preferred_read_replica,
-        )
-        for name, each in consumers.items()
+def client_view(kind: type[View], client: Consumer | Producer) -> View:
+    """The view of a client, whose fields are public attributes of the client."""
+    return kind(**{each.name: getattr(client, each.name) for each in fields(kind)})
+
+
+def controller_view(controller: Controller | QuorumController, in_flight: tuple[Message, ...]) -> ControllerView:
+    """The view of the controller, with its announcements among the messages in flight."""
+    record = controller.metadata
+    return ControllerView(
+        leader=record.leader,
+        leader_epoch=record.leader_epoch,
+        partition_epoch=record.partition_epoch,
+        isr=record.isr,
+        announcements=tuple(each for each in in_flight if isinstance(each.payload, LeaderAndIsr | MetadataImage)),
+        isr_writes=() if isinstance(controller, QuorumController) else controller.isr_writes,
+        log=controller.log if isinstance(controller, QuorumController) else (),
+        shutdown_offsets=controller.shutdown_offsets if isinstance(controller, QuorumController) else (),
     )
-
-
-def observe(
-    now: int,
-    brokers: Mapping[int, Broker],
-    network: Network,
-    controller: Controller | QuorumController,
-    producers: Mapping[str, Producer],
-    consumers: Mapping[str, Consumer],
-    coordinator: Transactions,
-    deletes: Iterable[DeleteRecordsResponse | None],
-) -> ClusterView:
-    """The view of a whole cluster."""
-    in_flight = network.in_flight
-    told = tuple(each for each in in_flight if isinstance(each.payload, LeaderAndIsr | MetadataImage))
-    return ClusterView(
-        now=now,
-        brokers=tuple(observe_broker(number, each) for number, each in sorted(brokers.items())),
-        network=in_flight,
-        controller=ControllerView(
-            *(controller.leader, controller.leader_epoch, controller.partition_epoch, controller.isr),
-            *(told, () if isinstance(controller, QuorumController) else controller.isr_writes),
-            *((controller.log, _shutdown_offsets(controller)) if isinstance(controller, QuorumController) else ()),
-        ),
-        sent=tuple((name, each.sent) for name, each in producers.items()),
-        producers=tuple(
-            ProducerView(name, each.identities, each.numbered, each.leader_epoch, each.last_acknowledged_offset)
-            for name, each in producers.items()
-        ),
-        decided=coordinator.decided,
-        markers=coordinator.markers,
-        deletes=tuple(deletes),
-        consumers=consumer_views(consumers),
-    )
-
-
-def _shutdown_offsets(controller: QuorumController) -> tuple[int, ...]:
-    return tuple(state.shutdown_offset for _, state in sorted(controller.broker_states.items()))

@@ -44,21 +44,22 @@ SESSION_CHECK = 700
 
 @dataclass(frozen=True)
 class Chances:
-    """The mean intervals and the probabilities of random events.
-
-    Times are in ms, shares between 0 and 1; an interval of 0 switches an event off. `whole_exchanges`: a request
-    between brokers arrives in the event in which it is sent, or is lost, and so does the response to a request about
-    epochs or offsets; only fetch responses take time. This is the atomicity of the formal model. Without this option,
-    these messages take time like all others. `elections` are the kinds of elections that the run requests.
-    With KRaft: at `session_interval` the heartbeats of a live broker are lost; at `shutdown_interval` a broker is shut
-    down; at `operation_interval` an administrator carries out one of these `operations` (acts.py).
+    """The mean intervals and the probabilities of random events. Times are in ms, shares between 0 and 1; an interval
+    of 0 switches an event off.
     """
 
     delay: int = 20
+    """The longest delay of most messages."""
     slow_share: float = 0.05
+    """The share of slow messages."""
     slow_delay: int = 2_000
+    """The longest delay of a slow message."""
     loss_share: float = 0.01
     whole_exchanges: bool = True
+    """A request between brokers arrives in the event in which it is sent, or is lost, and so does the response to a
+    request about epochs or offsets; only fetch responses take time. This is the atomicity of the formal model.
+    Otherwise these messages take time like all others.
+    """
     produce_interval: int = 300
     read_interval: int = 1_000
     crash_interval: int = 20_000
@@ -69,13 +70,21 @@ class Chances:
     delete_interval: int = 0
     transaction_interval: int = 0
     session_interval: int = 0
+    """With KRaft: the heartbeats of a live broker are lost."""
     shutdown_interval: int = 0
+    """With KRaft: a broker is shut down."""
     operation_interval: int = 0
+    """With KRaft: an administrator carries out one of the `operations`."""
     operations: tuple[str, ...] = ()
+    """Names of operations (acts.py)."""
     down_time: int = 3_000
+    """The mean time for which a broker is down."""
     retry_share: float = 0.5
+    """The share of failed requests among those that a producer sends."""
     acks: tuple[Acks, ...] = (Acks.ALL,)
+    """One of these is chosen for each request."""
     elections: tuple[Election, ...] = (Election.FAIL_OVER, Election.PREFERRED)
+    """The kinds of elections that the run requests."""
 
 
 class Scheduler:
@@ -280,9 +289,9 @@ class Scheduler:
             self._plan(2 * self._chances.down_time, partial(self._restart, broker))
 
     def _administrate(self) -> None:
-        told = administrate(self._cluster, self._random, self._chances.operations)
-        if told is not None:
-            name, arguments = told
+        operation = administrate(self._cluster, self._random, self._chances.operations)
+        if operation is not None:
+            name, arguments = operation
             self._done(name, *arguments)
 
     def _freeze(self) -> None:

@@ -1,9 +1,6 @@
 """`conform follow`: checks whether a recorded run of a cluster or of a real Kafka is a behaviour of the model.
 
 One log is reported in full; many logs get one line each (many.py).
-
-In:  the command line.
-Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from isrcheck.conformance.console import (
     words_of,
 )
 from isrcheck.conformance.follow.format.events import MODELS
-from isrcheck.conformance.follow.many import FollowOptions, follow_many, logs_of
+from isrcheck.conformance.follow.many import follow_many, logs_of
 from isrcheck.conformance.follow.one_log import follow_file, seconds_left
 from isrcheck.conformance.follow.runs import MOST_STATES
 from isrcheck.conformance.follow.verdicts import FollowRequest
@@ -103,13 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
             model=asked_model(arguments),
             why_not_taken=why_not_taken,
         )
-        manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
-        codes |= follow_many(logs.paths, request, manner)
+        words = words_of(arguments)
+        if arguments.most_states != MOST_STATES:
+            words += ["--most-states", str(arguments.most_states)]
+        codes |= follow_many(logs.paths, request, spark if arguments.engine == ENGINE else None, arguments.out, words)
     return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
-
-
-def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options of this command that `conform follow` needs in order to follow one of these logs in the same way."""
-    return words_of(arguments) + (
-        ["--most-states", str(arguments.most_states)] if arguments.most_states != MOST_STATES else []
-    )

@@ -1,8 +1,5 @@
 """Follows logs on Spark: the contents of the logs are sent to the executors, and each returns a verdict.
 
-In:  a running session, the paths of the logs, and a `FollowRequest` for all of them.
-Out: a `LogVerdict` for each log, as soon as it is known.
-
 Each log is one task. Executors cannot read the driver's disk, and thousands of logs do not fit into the driver's
 memory, so the logs are read and sent in batches of limited size.
 """
@@ -18,7 +15,8 @@ from typing import Any
 from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.tasks import TaskStatistics, require_same, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
-from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
+from isrcheck.conformance.follow.runs import Verdict
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, follow_one, unreadable
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.models.messages import UsageError
 
@@ -80,7 +78,11 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
     for number, path in enumerate(paths):
         try:
             wire = wire_observations(path)
-            content = content_of(path, MOST_BYTES) if wire is None else _converted(wire)
+            content = (
+                content_of(path, MOST_BYTES)
+                if wire is None
+                else b"".join(json.dumps(pair).encode() + b"\n" for pair in wire)
+            )
             if content is None:
                 raise UsageError(
                     f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
@@ -90,11 +92,6 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
             take(number, unreadable(error))
         else:
             yield number, str(path), zlib.compress(content), wire is not None
-
-
-def _converted(wire: Iterator[tuple[int, dict[str, Any]]]) -> bytes:
-    """The content for the observations of a wire recording. Raises UsageError."""
-    return b"".join(json.dumps(pair).encode() + b"\n" for pair in wire)
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
@@ -116,18 +113,15 @@ def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
 def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) -> None:
     number, name, packed, is_converted = parcel
     content = zlib.decompress(packed)
-    if is_converted:
-        pairs = [(line, said) for line, said in map(json.loads, content.splitlines())]
-        found = follow_one(Path(name), request, objects=pairs)
-    else:
-        found = follow_one(Path(name), request, content)
-    statistics.add({number: record_of(found)})
+    objects = [(line, keys) for line, keys in map(json.loads, content.splitlines())] if is_converted else None
+    verdict = follow_one(Path(name), request, None if is_converted else content, objects=objects)
+    statistics.add({number: record_of(verdict)})
 
 
-def record_of(found: LogVerdict) -> dict[str, object]:
+def record_of(log: LogVerdict) -> dict[str, object]:
     """A verdict as executors return it: a dict of texts, lists of texts, and a truth value."""
-    return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
+    return {**vars(log), "verdict": log.verdict.value, "rejections": [list(lines) for lines in log.rejections]}
 
 
 def verdict_of(record: dict[str, Any]) -> LogVerdict:
-    return LogVerdict(**{**record, "word": Word(record["word"])})
+    return LogVerdict(**{**record, "verdict": Verdict(record["verdict"])})

@@ -1,8 +1,4 @@
-"""Follows one log, of events or of observations, and reports it in full.
-
-In:  the path of the log, and the options of `conform follow` or `conform run`.
-Out: text on stdout, errors on stderr, the exit code.
-"""
+"""Follows one log, of events or of observations, and reports it in full."""
 
 from __future__ import annotations
 
@@ -10,22 +6,20 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from isrcheck.checker.resources.limits import Budget
-from isrcheck.checker.results.terminal import ProgressLine, human_bytes
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import asked_model, complain, gravest, protocol_of, values_of
-from isrcheck.conformance.follow.format.ndjson import lines_of
+from isrcheck.conformance.follow.online.follow import OnlineOutcome, follow_online, is_long, stream_of
 from isrcheck.conformance.follow.online.follow import Progress as OnlineProgress
-from isrcheck.conformance.follow.online.follow import follow_online, is_long, stream_of
-from isrcheck.conformance.follow.recorded.lines import is_observation, only_about_kafka
 from isrcheck.conformance.follow.report.tell import tell, tell_online
-from isrcheck.conformance.follow.runs import Progress, Watch, follow_log
-from isrcheck.conformance.follow.search.explain import Explained, follow_recording
+from isrcheck.conformance.follow.runs import EXIT_CODES, Watch, follow_log
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, follow_recording
 from isrcheck.conformance.follow.search.search import Progress as SearchProgress
-from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.convert import is_recording, wire_observations
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError, escaped
@@ -41,9 +35,7 @@ def seconds_left(arguments: argparse.Namespace) -> float | None:
 def follow_file(path: Path, arguments: argparse.Namespace) -> int:
     """Follow one log of either kind; if it cannot be read, print one line on stderr."""
     try:
-        _, line = next(lines_of(path), (1, b""))
-        if is_observation(line) or is_wire(path):
-            only_about_kafka(path, arguments.model)
+        if is_recording(path, arguments.model):
             return _follow_observations(path, arguments)
         return follow_events(path, arguments, arguments.protocol, values_of(arguments), asked_model(arguments))
     except UsageError as error:
@@ -52,75 +44,44 @@ def follow_file(path: Path, arguments: argparse.Namespace) -> int:
 
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     """Follow a recording: a short one as a whole, a long one online."""
+    line = ProgressLine("conform")
     wants_history = arguments.history or arguments.out is not None
-    if arguments.online or (not wants_history and is_long(path, stream_of(path))):
-        return _follow_online(path, arguments)
-    return _find_history(path, arguments)
+    question = protocol_of(arguments), values_of(arguments)
+    outcome: Outcome | OnlineOutcome
+    with interrupts() as pressed:
 
-
-def _follow_online(path: Path, arguments: argparse.Namespace) -> int:
-    line = ProgressLine("conform")
-    with interrupts() as seen:
-
-        def report(progress: OnlineProgress) -> None:
-            done = f"line {progress.lines:,} of {progress.of:,}"
-            line.tell(f"{done} that say something, {progress.states:,} states", progress.seconds)
-            if seen:
+        def report(progress: SearchProgress | OnlineProgress) -> None:
+            line.tell(str(progress), progress.seconds)
+            if pressed:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
-        outcome = follow_online(
-            path,
-            stream_of(path),
-            protocol_of(arguments),
-            values_of(arguments),
-            memory=arguments.memory,
-            seconds=seconds_left(arguments),
-            report=report,
-            announce=line.announce,
-        )
+        limits: dict[str, Any] = {
+            "memory": arguments.memory,
+            "seconds": seconds_left(arguments),
+            "report": report,
+            "announce": line.announce,
+        }
+        if arguments.online or (not wants_history and is_long(path, stream_of(path))):
+            outcome = follow_online(path, stream_of(path), *question, **limits)
+            lines = tell_online(outcome)
+        else:
+            objects = wire_observations(path)
+            outcome = follow_recording(path, *question, **limits, objects=objects, why_not_taken=why_not_taken)
+            lines = tell(outcome)
     line.clear()
-    say(*tell_online(outcome), *_by_default(arguments, outcome.exit_code))
-    return outcome.exit_code
-
-
-def _find_history(path: Path, arguments: argparse.Namespace) -> int:
-    line = ProgressLine("conform")
-    with interrupts() as seen:
-
-        def report(progress: SearchProgress) -> None:
-            line.tell(
-                f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
-                f" {human_bytes(progress.bytes_used)}",
-                progress.seconds,
-            )
-            if seen:  # during compilation by LLVM, where the exception was lost
-                raise KeyboardInterrupt
-
-        outcome = follow_recording(
-            path,
-            protocol_of(arguments),
-            values_of(arguments),
-            memory=arguments.memory,
-            seconds=seconds_left(arguments),
-            report=report,
-            announce=line.announce,
-            objects=wire_observations(path),
-            why_not_taken=why_not_taken,
-        )
-    line.clear()
-    say(*tell(outcome), *_by_default(arguments, outcome.exit_code))
+    say(*lines, *_by_default(arguments, outcome.exit_code))
     if arguments.out and isinstance(outcome, Explained):
-        kept = files.write(outcome.trace, arguments.out)
-        say(f"written: {kept}; replay it: conform replay {kept}")
+        written = files.write(outcome.trace, arguments.out)
+        say(f"written: {written}; replay it: conform replay {written}")
     return outcome.exit_code
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """A rejection by the default generation says so: the recording may come from another release."""
+    """A hint below a rejection by the default generation: the recording may come from another release."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)
-    choice = f"another is chosen with --protocol, from {generations[0]} to {generations[-1]}"
+    choice = f"choose other rules with --protocol, from {generations[0]} to {generations[-1]}"
     return wrapped(f"The rules are those of {protocol_of(arguments)}, because no --protocol is given; {choice}.")
 
 
@@ -134,15 +95,13 @@ def follow_events(
     """Follow every run of a log, print the outcomes, and return the exit code. Raises UsageError."""
     line = ProgressLine("conform")
 
-    def report(progress: Progress) -> None:
-        line.tell(f"line {progress.line:,}, {progress.possible:,} possible states", progress.seconds)
-
-    watch, codes = Watch(seconds_left(arguments), report), set()
+    watch = Watch(seconds_left(arguments), lambda progress: line.tell(str(progress), progress.seconds))
+    codes = set()
     try:
         for outcome in follow_log(path, arguments.most_states, protocol, values, watch, model=model):
             line.clear()
             say(*outcome.spell())
-            codes.add(int(outcome.verdict))
+            codes.add(EXIT_CODES[outcome.verdict])
     except KeyboardInterrupt:
         line.clear()
         print(

@@ -1,7 +1,4 @@
-"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model.
-
-In:  the command line. Out: a log; text on stdout, errors on stderr, an exit code.
-"""
+"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model."""
 
 from __future__ import annotations
 
@@ -54,7 +51,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
     strange = [*of_brokers, *(["logs"] if arguments.logs else [])]
     if strange and arguments.model != "kafka":
         raise UsageError(f"--{strange[0].replace('_', '-')} is about the brokers of kafka; leave it out")
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "protocol": protocol_of(arguments),
         "seed": arguments.seed,
         "events": arguments.steps,
@@ -68,9 +65,9 @@ def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
         "unseen": arguments.unseen,
     }
     if arguments.model != "kafka":
-        return TransactionsPlan(**given)
+        return TransactionsPlan(**settings)
     require_bug_of("kafka", arguments.bug)
-    return Plan(**given, **of_brokers)
+    return Plan(**settings, **of_brokers)
 
 
 def run(arguments: argparse.Namespace) -> int:

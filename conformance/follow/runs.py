@@ -1,8 +1,5 @@
 """Follows the log of a run: checks whether the run is a behaviour of the model.
 
-In:  the path of a log (format/events.py).
-Out: an `Outcome` for each run in it.
-
 All states that are possible after each event are kept. A run is *rejected* only if every possibility was tried, and
 *undecided* if a limit was reached first.
 """
@@ -14,16 +11,18 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from isrcheck import models
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.follow.format.events import Event, RunEvent, RunStart, read_log
-from isrcheck.conformance.follow.format.variables import Seen, Variables, agrees
+from isrcheck.conformance.follow.format.variables import Observed, Variables, agrees
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.why_false import first_false_guard
+from isrcheck.traces.format.why_false import FalseGuard, first_false_guard
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -39,6 +38,9 @@ class Progress:
     seconds: float
     line: int
     possible: int
+
+    def __str__(self) -> str:
+        return f"line {self.line:,}, {self.possible:,} possible states"
 
 
 class Watch:
@@ -72,14 +74,14 @@ class StateSet:
     All methods raise TooManyError, and TimeOverError when the watch does; the states are then unchanged.
     """
 
-    def __init__(self, instance: Instance, seen: Seen, most: int, watch: Watch) -> None:
+    def __init__(self, instance: Instance, observed: Observed, most: int, watch: Watch) -> None:
         """The initial states that agree with the observation."""
         self._instance = instance
         self._most = most
         self._watch = watch
         self.largest = 0
         starts = instance.enumerated(lambda count, size: watch.look())
-        self.states = self._collect(cells for cells in starts if agrees(cells, seen))
+        self.states = self._collect(cells for cells in starts if agrees(cells, observed))
 
     def skip(self, events: int) -> None:
         """Take this number of arbitrary steps, in place of missing events."""
@@ -90,12 +92,12 @@ class StateSet:
             states = self._collect(self._successors(states))
         self.states = states
 
-    def take(self, steps: Sequence[Step], seen: Seen) -> bool:
+    def take(self, steps: Sequence[Step], observed: Observed) -> bool:
         """Take one of these steps, followed by this observation; return whether that is possible.
 
         If it is not possible, the states stay unchanged, so that the reason can be found.
         """
-        states = self._collect(self._after(steps, seen))
+        states = self._collect(self._after(steps, observed))
         if states:
             self.states = states
         return bool(states)
@@ -106,18 +108,18 @@ class StateSet:
             for _, cells in run.successors(self._instance, state):
                 yield cells
 
-    def _after(self, steps: Sequence[Step], seen: Seen) -> Iterator[Cells]:
+    def _after(self, steps: Sequence[Step], observed: Observed) -> Iterator[Cells]:
         for state in self.states:
             self._watch.look()
             for step in steps:
                 cells = run.take(self._instance, state, step)
-                if cells is not None and agrees(cells, seen):
+                if cells is not None and agrees(cells, observed):
                     yield cells
 
-    def _collect(self, found: Iterable[Cells]) -> tuple[Cells, ...]:
+    def _collect(self, reached: Iterable[Cells]) -> tuple[Cells, ...]:
         """These states in the order of discovery, each only once."""
         states: dict[Cells, None] = {}
-        for cells in found:
+        for cells in reached:
             states[cells] = None
             if len(states) > self._most:
                 raise TooManyError
@@ -131,13 +133,25 @@ MOST_EXPLAINED = 24
 ROOT = Path(models.__file__).parents[1]
 
 
-class Verdict(IntEnum):
-    """Whether a run is a behaviour of the model; the value is the exit code of the command."""
+class Verdict(StrEnum):
+    """The verdict on a run, or on a whole log."""
 
-    FOLLOWS = 0
-    UNDECIDED = 3
-    REJECTED = 20
-    NOTHING = 21
+    FOLLOWED = "FOLLOWED"
+    EXPLAINED = "EXPLAINED"
+    REJECTED = "REJECTED"
+    UNDECIDED = "UNDECIDED"
+    NOTHING = "NOTHING"
+    UNREADABLE = "UNREADABLE"
+
+
+EXIT_CODES = {
+    Verdict.FOLLOWED: DONE,
+    Verdict.EXPLAINED: DONE,
+    Verdict.REJECTED: DIVERGED,
+    Verdict.UNDECIDED: UNDECIDED,
+    Verdict.NOTHING: NOTHING,
+    Verdict.UNREADABLE: USAGE,
+}
 
 
 @dataclass(frozen=True)
@@ -154,102 +168,112 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run; `line` and `event` are where following ended early, if it did.
-
-    `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
-    number of states. Arbitrary steps took the place of `missing` events. `candidates` say why each step is impossible;
-    `left_out` is the number of further pairs of a state and a step, whose reasons are not listed.
-    """
+    """The outcome of one run."""
 
     verdict: Verdict
     path: Path
     run: str = ""
+
     events: int = 0
+    """The number of events that were followed."""
+
     missing: int = 0
+    """The number of missing events; arbitrary steps were taken instead."""
+
     possible: int = 0
+    """The number of states that remain, or remained before the rejected event."""
+
     largest: int = 0
+    """The largest number of states."""
+
     line: int = 0
+    """The line at which following ended early, if it did."""
+
     event: Event | None = None
+    """The event on this line."""
+
     why: str = ""
+
     candidates: tuple[Candidate, ...] = ()
+    """Why each step that the event may record is impossible."""
+
     left_out: int = 0
+    """The number of further pairs of a state and a step, whose reasons are not listed."""
 
     def spell(self) -> list[str]:
         """The lines for the user."""
         name = f"run {self.run}" if self.run else str(self.path)
-        so_far = f"{count(self.events, 'event')}"
-        if self.missing:
-            so_far += f", {self.missing} missing between them"
-        states = f"{count(self.possible, 'possible state')}, {self.largest} at most"
-        match self.verdict:
-            case Verdict.FOLLOWS:
-                return [f"{name} follows the model: {so_far}; {states} at one time"]
-            case Verdict.NOTHING:
-                return [f"{name}: nothing to follow, there is no event"]
-            case Verdict.UNDECIDED:
-                found = [f"{self.path}:{self.line}: {name} is undecided: {self.why}"]
-                found += [] if self.event is None else [f"  {self.event}"]
-                return [*found, f"  after {so_far}, with {count(self.possible, 'possible state')}"]
-        found = [f"{self.path}:{self.line}: {name} is rejected: {self.why}"]
+        so_far = count(self.events, "event") + (f", {self.missing} missing between them" if self.missing else "")
+        states = count(self.possible, "possible state")
+        if self.verdict is Verdict.FOLLOWED:
+            return [f"{name} follows the model: {so_far}; {states}, {self.largest} at most at one time"]
+        if self.verdict is Verdict.NOTHING:
+            return [f"{name}: nothing to follow, there is no event"]
+        is_undecided = self.verdict is Verdict.UNDECIDED
+        lines = [f"{self.path}:{self.line}: {name} is {'undecided' if is_undecided else 'rejected'}: {self.why}"]
         if self.event is not None:
-            found.append(f"  {self.event}")
-            found.append(f"  after {so_far}, with {count(self.possible, 'possible state')}")
-        found += [f"  {candidate}" for candidate in self.candidates]
+            lines.append(f"  {self.event}")
+        if self.event is not None or is_undecided:
+            lines.append(f"  after {so_far}, with {states}")
+        lines += [f"  {candidate}" for candidate in self.candidates]
         if self.left_out:
-            found.append(f"  and {self.left_out} more pairs of a possible state and a step")
-        return found
+            lines.append(f"  and {self.left_out} more pairs of a possible state and a step")
+        return lines
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is 1."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def explain(
-    instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], seen: Seen
+    instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], observed: Observed
 ) -> tuple[tuple[Candidate, ...], int]:
     """Why no step leads from any state to the observation; and the number of pairs of state and step without a reason.
 
     Steps whose successors differ from the observation in the fewest cells come first, steps that are not enabled last.
     """
-    found: dict[Candidate, int] = {}
+    distances: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)
     for state, step in itertools.islice(pairs, max(MOST_EXPLAINED, len(steps))):
-        candidate, distance = _why_not(instance, variables, state, step, seen)
-        found[candidate] = min(distance, found.get(candidate, distance))
-    ordered = sorted(found, key=lambda candidate: found[candidate])[:MOST_EXPLAINED]
+        candidate, distance = _why_not(instance, variables, state, step, observed)
+        distances[candidate] = min(distance, distances.get(candidate, distance))
+    ordered = sorted(distances, key=distances.__getitem__)[:MOST_EXPLAINED]
     return tuple(ordered), len(states) * len(steps) - len(ordered)
 
 
-def why_not_at_the_start(instance: Instance, variables: Variables, seen: Seen) -> tuple[Candidate, ...]:
+def why_not_at_the_start(instance: Instance, variables: Variables, observed: Observed) -> tuple[Candidate, ...]:
     """Why no initial state agrees with the observation."""
-    found: dict[Candidate, None] = {}
-    for cells in instance.initial_states[:MOST_EXPLAINED]:
-        reason, _ = _difference(variables, cells, seen)
-        found[Candidate("initially", reason)] = None
-    return tuple(found)
+    starts = instance.initial_states[:MOST_EXPLAINED]
+    return tuple(dict.fromkeys(Candidate("initially", _difference(variables, cells, observed)[0]) for cells in starts))
 
 
-def _why_not(instance: Instance, variables: Variables, state: Cells, step: Step, seen: Seen) -> tuple[Candidate, int]:
+def place_of(guard: FalseGuard) -> str:
+    """The file and line of a guard."""
+    path = Path(guard.path)
+    return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path}:{guard.line}"
+
+
+def _why_not(
+    instance: Instance, variables: Variables, state: Cells, step: Step, observed: Observed
+) -> tuple[Candidate, int]:
     spelt = instance.spell_step(step)
     after = run.take(instance, state, step)
     if after is not None:
-        reason, distance = _difference(variables, after, seen)
+        reason, distance = _difference(variables, after, observed)
         return Candidate(spelt, reason), distance
     guard = first_false_guard(instance, state, step)
     if guard is None:
         return Candidate(spelt, f"protocol {instance.protocol.name} has no such action"), len(state)
-    path = Path(guard.path)
-    place = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path
-    return Candidate(spelt, f"{place}:{guard.line}: {guard}"), len(state)
+    return Candidate(spelt, f"{place_of(guard)}: {guard}"), len(state)
 
 
-def _difference(variables: Variables, cells: Cells, seen: Seen) -> tuple[str, int]:
+def _difference(variables: Variables, cells: Cells, observed: Observed) -> tuple[str, int]:
     """The first cell that differs from the observation, and the number of differing cells."""
-    differences = list(variables.differences(cells, seen))
+    differences = list(variables.differences(cells, observed))
     key, here, there = differences[0]
-    more = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
-    return f"it leads to {key} = {json.dumps(here)}, but {json.dumps(there)} was observed{more}", len(differences)
+    others = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
+    return f"it leads to {key} = {json.dumps(here)}, but {json.dumps(there)} was observed{others}", len(differences)
 
 
 MOST_STATES = 10_000
@@ -305,67 +329,56 @@ class _Following:
         self._events = 0
         self._missing = 0
         try:
-            self._possible = StateSet(began.instance, began.seen, most_states, watch)
+            self._possible = StateSet(began.instance, began.observed, most_states, watch)
         except TooManyError:
-            self._end = self._undecided(
-                began.line, f"more than {most_states} initial states are possible; raise --most-states"
-            )
+            why = f"more than {most_states} initial states are possible; raise --most-states"
+            self._stop(Verdict.UNDECIDED, began.line, why)
         else:
             if not self._possible.states:
                 why = "no initial state of this configuration agrees with the observation"
-                candidates = why_not_at_the_start(began.instance, began.variables, began.seen)
-                self._end = replace(self._ended(Verdict.REJECTED), line=began.line, why=why, candidates=candidates)
+                candidates = why_not_at_the_start(began.instance, began.variables, began.observed)
+                self._stop(Verdict.REJECTED, began.line, why, candidates=candidates)
 
     @property
     def outcome(self) -> Outcome:
         """The outcome so far."""
-        return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
+        return self._end or self._ended(Verdict.FOLLOWED if self._events else Verdict.NOTHING)
 
     def happened(self, line: RunEvent) -> None:
         """Follow the next event."""
         if self._end is not None:
             return
-        assert self._possible is not None
-        instance, variables = self._began.instance, self._began.variables
+        possible, event = self._possible, line.event
+        assert possible is not None
         try:
-            if line.missing:
-                self._skip(line)
-            if self._end is None and not self._possible.take(line.steps, line.seen):
-                states = self._possible.states
-                candidates, left_out = explain(instance, variables, states, line.steps, line.seen)
+            if line.missing > MOST_MISSING:
+                why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; record more events"
+                self._stop(Verdict.UNDECIDED, line.line, why, event=event)
+                return
+            possible.skip(line.missing)
+            if not possible.take(line.steps, line.observed):
+                instance, variables, states = self._began.instance, self._began.variables, possible.states
+                candidates, left_out = explain(instance, variables, states, line.steps, line.observed)
                 why = (
                     "no step of the model leads to the observed state"
                     if states
                     else "no path of the model takes this many arbitrary steps for the missing events"
                 )
-                self._end = replace(
-                    self._ended(Verdict.REJECTED),
-                    line=line.line,
-                    event=line.event,
-                    why=why,
-                    candidates=candidates,
-                    left_out=left_out,
-                )
+                reasons = {"candidates": candidates, "left_out": left_out}
+                self._stop(Verdict.REJECTED, line.line, why, event=event, **reasons)
         except TooManyError:
             why = f"more than {self._most} states are possible; raise --most-states, or record more"
-            self._end = replace(self._undecided(line.line, why), event=line.event)
+            self._stop(Verdict.UNDECIDED, line.line, why, event=event)
         except TimeOverError:
-            self._end = replace(self._undecided(line.line, TIME_IS_OVER), event=line.event)
-        self._watch.possible = len(self._possible.states)
+            self._stop(Verdict.UNDECIDED, line.line, TIME_IS_OVER, event=event)
+        self._watch.possible = len(possible.states)
         if self._end is None:
             self._events += 1
             self._missing += line.missing
 
-    def _skip(self, line: RunEvent) -> None:
-        assert self._possible is not None
-        if line.missing > MOST_MISSING:
-            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; record more events"
-            self._end = replace(self._undecided(line.line, why), event=line.event)
-            return
-        self._possible.skip(line.missing)
-
-    def _undecided(self, line: int, why: str) -> Outcome:
-        return replace(self._ended(Verdict.UNDECIDED), line=line, why=why)
+    def _stop(self, verdict: Verdict, line: int, why: str, **details: Any) -> None:
+        """End the run at this line of the log."""
+        self._end = replace(self._ended(verdict), line=line, why=why, **details)
 
     def _ended(self, verdict: Verdict) -> Outcome:
         possible = self._possible

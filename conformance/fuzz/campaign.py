@@ -24,11 +24,11 @@ from isrcheck.conformance.fuzz.shrink import shrink
 COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
 ROLES = 40
-"""The number of small models with dead cells that are compared with each program, in a part of the time it takes."""
+"""The number of small models with dead cells that are compared beside each program, in less time than the program."""
 
 COLLISIONS, SYMMETRIES = 4, 20
-"""The programs whose names collide that are compared with each program: so many by all engines, and so many more, which
-take a fifth of the time each, in permuted states only."""
+"""The numbers of programs with colliding names that are compared beside each program: by all engines; and in permuted
+states only, which takes a fifth of the time."""
 
 MOST_FAILURES = 5
 """The number of failures after which a run ends."""
@@ -54,17 +54,24 @@ class Failure:
 
 @dataclass
 class Campaign:
-    """The result of a run; `with_errors` counts the programs that leave a declared range, `small` the small programs
-    that are compared with the others: those with dead cells, and those whose names collide."""
+    """The result of a run of the fuzzer."""
 
     seed: int
+    """The seed, from which all programs follow."""
     programs: int = 0
+    """The number of random programs that were compared."""
     small: int = 0
+    """The number of small programs compared with them: with dead cells, or with names that collide."""
     states: int = 0
+    """The states that the plain searches reached."""
     proofs: int = 0
+    """The proofs that were compared with a search."""
     with_errors: int = 0
+    """The programs that leave a declared range."""
     seconds: float = 0.0
+    """The seconds of the run."""
     failures: list[Failure] = field(default_factory=list)
+    """The programs on which an engine differs."""
 
     @property
     def line(self) -> str:
@@ -122,15 +129,15 @@ def run(
 
 
 def small_with_collisions(seed: int, number: int) -> Iterator[tuple[Program, Compare]]:
-    """The programs whose names collide that are compared with this program of a seed, and how."""
+    """The programs with colliding names that are compared beside this program of a seed, each with its comparison."""
     count = COLLISIONS + SYMMETRIES
     for one in range(count):
         yield collisions(seed, count * number + one), compare if one < COLLISIONS else compare_symmetry
 
 
 def written(program: Program, found: Comparison, folder: Path, how: Compare | None = compare) -> Failure:
-    """Shrink a failing program as far as it still fails when it is compared like this (None: leave it as it is), and
-    save it to the folder; return the failure."""
+    """Shrink a failing program as long as this comparison still fails (None: leave it as it is), and save it to the
+    folder; return the failure."""
     difference = found.differences[0]
     folder.mkdir(parents=True, exist_ok=True)
     if how is None:

@@ -323,7 +323,7 @@ def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
 
 
 def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """Compare a search that clears dead cells: it finds the same, after as many steps, in states that are no more."""
+    """Compare a search that clears dead cells: the same results at the same depths, in at most as many states."""
     reduction = Reduction(dead=dead_cells(instance))
     names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
     limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
@@ -340,7 +340,7 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
 
 
 def _same_steps(who: str, found: Exploration, plain: PlainSearch, names: Sequence[str]) -> None:
-    """Compare after how many steps a search and the plain one find each failure; these properties, and deadlocks."""
+    """Compare the depths at which a search and the plain search find each failure and deadlock."""
     for name in (*names, DEADLOCK):
         ours = found.findings.get(name, Findings())
         sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
@@ -351,8 +351,8 @@ def _same_steps(who: str, found: Exploration, plain: PlainSearch, names: Sequenc
 
 
 def _symmetric(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """Compare a search of one state of each orbit, if elements can be exchanged: it finds the same, after as many
-    steps, and its orbits are all states."""
+    """Compare a search of one state of each orbit, if elements can be exchanged: the same results at the same depths,
+    and its orbits contain all states."""
     symmetry = None if instance.model.constraints else _symmetry(instance)
     if symmetry is None:
         return
@@ -364,7 +364,7 @@ def _symmetric(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
     if not plain.errors.count:
         assert found.reached is not None
         states = found.reached.sample(found.distinct)
-        orbits = {symmetry.permuted(cells, images) for cells in states for images in symmetry.all_permutations}
+        orbits = {symmetry.permuted(cells, images) for cells in states for images in symmetry.permutations}
         _expect(f"{who}: orbits", orbits, set(plain.paths))
     _same_steps(who, found, plain, names)
 

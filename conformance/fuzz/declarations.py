@@ -12,15 +12,22 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the configuration: its kind, and its possible values."""
+    """An entry of the configuration."""
 
     name: str
+    """Its name."""
     kind: str
+    """The function that declares it: `bound` or `setting`, for instance."""
     default: int
+    """Its value unless another is chosen."""
     least: int
+    """Its least value."""
     most: int
+    """Its greatest value."""
     is_truth: bool
+    """Whether its values are truth values."""
     text: str
+    """Its declaration."""
 
     @property
     def shapes(self) -> bool:
@@ -41,16 +48,24 @@ class Space:
 
 @dataclass(frozen=True)
 class Cells:
-    """A field: its domains, its smallest and largest value, and the texts of its declaration."""
+    """A field of numbers or truth values."""
 
     name: str
+    """Its name."""
     over: tuple[Space, ...]
+    """Its domains, one for each index."""
     low: int
+    """Its least value."""
     high: int
+    """Its greatest value."""
     is_truth: bool
+    """Whether its values are truth values."""
     names: tuple[str, ...]
+    """The names that stand for some of its values."""
     values: str
+    """The text of its range."""
     initially: str
+    """The text of its initial value."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +88,20 @@ class Sets:
 
 @dataclass(frozen=True)
 class Queues:
-    """A field whose elements are queues: its domains, the range of its elements, and the text of its declaration."""
+    """A field whose elements are queues."""
 
     name: str
+    """Its name."""
     over: tuple[Space, ...]
+    """Its domains, one for each index."""
     low: int
+    """The least element of a queue."""
     high: int
+    """The greatest element of a queue."""
     most: int
+    """The most elements of a queue."""
     of: str
+    """The text of the range of the elements."""
 
     @property
     def text(self) -> str:
@@ -91,22 +112,28 @@ class Queues:
 
 @dataclass
 class World:
-    """Everything that a program declares besides its functions.
-
-    `careless` is the probability that a function may use indices and values outside their range.
-    """
+    """Everything that a program declares, without its functions."""
 
     careless: float = 0.0
+    """The probability that a function may use indices and values outside their range."""
     constants: dict[str, int] = field(default_factory=dict)
+    """Names of numbers."""
     enumerations: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The members of each enumeration, with their numbers."""
     entries: list[Entry] = field(default_factory=list)
+    """The entries of the configuration."""
     spaces: list[Space] = field(default_factory=list)
+    """The domains."""
     subsets: dict[str, Space] = field(default_factory=dict)
+    """The domain of each kind of parameter that is a subset."""
     fields: list[Cells] = field(default_factory=list)
+    """The fields of numbers and truth values."""
     sets: list[Sets] = field(default_factory=list)
+    """The fields of sets."""
     queues: list[Queues] = field(default_factory=list)
+    """The fields of queues."""
     pairs: int = 0
-    """The most elements of a queue of records; 0: there is none."""
+    """The most elements of a queue of records; 0 if there is no such queue."""
 
     def text(self) -> str:
         """The declarations in the form of a model file."""

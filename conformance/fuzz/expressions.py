@@ -32,31 +32,42 @@ class Number:
 
 @dataclass(frozen=True)
 class Helper:
-    """A function that others can call: its parameters, and the range of its result (None: it writes to the state)."""
+    """A function that others can call."""
 
     name: str
+    """Its name."""
     states: int
+    """How many states it takes."""
     numbers: tuple[tuple[int, int], ...]
+    """The range of each number that it takes."""
     subset: str | None
+    """The domain of the subset that it takes; None if it takes none."""
     returns: tuple[int, int] | None
+    """The range of its result; None if it writes to the state."""
     is_truth: bool = False
+    """Whether its result is a truth value."""
 
 
 @dataclass
 class Scope:
-    """The names available at a point of a function: states, numbers with their ranges, subsets, helpers, actions.
-
-    `assigned` are the local variables that an assignment writes; `actions` may be compared with `taken`.
-    """
+    """The names available at one point of a function."""
 
     states: tuple[str, ...]
+    """The names of states."""
     is_careless: bool
+    """Whether indices and values outside their range are allowed."""
     numbers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The variables that hold numbers, with their ranges."""
     assigned: set[str] = field(default_factory=set)
+    """The local variables that an assignment writes."""
     subsets: dict[str, str] = field(default_factory=dict)
+    """The parameters that are subsets, with their domains."""
     helpers: list[Helper] = field(default_factory=list)
+    """The functions that can be called."""
     constants: dict[str, int] = field(default_factory=dict)
+    """The constants that are not hidden, with their values."""
     actions: tuple[str, ...] = ()
+    """The actions with which `taken` may be compared."""
 
     def inner(self, **numbers: tuple[int, int]) -> Scope:
         """A copy of this scope with more number variables, which hide others of the same name."""

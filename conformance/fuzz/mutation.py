@@ -1,7 +1,7 @@
 """Tests the fuzzer: plants bugs in the engines, one at a time; the fuzzer or else the tests have to find each bug.
 
 In:  `python -m isrcheck.conformance.fuzz.mutation [--seconds N] [NAME ...]`.
-Out: a row for each bug: what found it, and after how many programs. Exit code 1 if a bug was not found that can be.
+Out: a row for each bug: what found it, and after how many programs. Exit code 1 if a bug that can be found was not.
 
 Each bug is a replacement in one file of a copy of the tree; the tree itself is not changed.
 """
@@ -30,18 +30,22 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
-
-    `hidden` is the reason why nothing can find the bug, if that is so.
-    """
+    """A replacement of text in one file of the checker."""
 
     name: str
+    """The name by which the bug is chosen."""
     file: str
+    """The file, without its ending."""
     says: str
+    """What the engine does wrong."""
     old: str
+    """The text that is replaced; it occurs once."""
     new: str
+    """The text in its place."""
     tests: tuple[str, ...] = ()
+    """The tests that run if the fuzzer does not find the bug."""
     hidden: str = ""
+    """The reason why nothing can find the bug, if that is so."""
 
 
 PROOFS = (
@@ -137,8 +141,8 @@ BUGS = (
         "first_word_compared",
         "checker/compile/hash_table",
         "states of two words are compared by their first word only",
-        "with code.loop(0, words) as word, code.when(one[word] != other[word]):",
-        "with code.loop(0, 1) as word, code.when(one[word] != other[word]):",
+        "with code.loop(0, words) as word, code.when(state[word] != other[word]):",
+        "with code.loop(0, 1) as word, code.when(state[word] != other[word]):",
         tests=("checker/explicit/test_search",),
         hidden="two states need the same 32 bits of their hash and the same first word: one pair in four billion",
     ),
@@ -168,8 +172,8 @@ BUGS = (
         "last_of_threads",
         "checker/results/kernel_results",
         "of the findings of several threads, the last one is kept",
-        "number < known.state:",
-        "number > known.state:",
+        "number < own.state:",
+        "number > own.state:",
     ),
     Bug(
         "parents_of_chunks",
@@ -204,17 +208,17 @@ BUGS = (
         "or_is_a_truth_value",
         "checker/symbolic/evaluator",
         "`x or y` of numbers is 0 or 1 if x is known",
-        "            if condition == FALSE:\n                break\n            passed.append((condition, found))",
-        "            if condition == FALSE:\n                found = not is_and\n                break\n"
-        "            passed.append((condition, found))",
+        "            if condition == FALSE:\n                break\n            passed.append((condition, last))",
+        "            if condition == FALSE:\n                last = not is_and\n                break\n"
+        "            passed.append((condition, last))",
         tests=("checker/symbolic/test_bounded_model_checking",),
     ),
     Bug(
         "index_not_demanded",
         "checker/symbolic/evaluator",
         "an unknown index is not checked",
-        "        self._demand(inside)\n        found =",
-        "        found =",
+        "        self._demand(inside)\n        cases =",
+        "        cases =",
     ),
     Bug(
         "first_cell_forgotten",
@@ -227,8 +231,8 @@ BUGS = (
         "sum_of_cases",
         "checker/symbolic/finite_integers",
         "of two ways to the same sum, one is lost",
-        "self.circuit.either(cases.get(value, FALSE), found)",
-        "found",
+        "self.circuit.either(cases.get(value, FALSE), chosen)",
+        "chosen",
     ),
     Bug(
         "wide_written_narrowly",
@@ -336,8 +340,8 @@ BUGS = (
         "lost_claims_assumed",
         "checker/proofs/prove",
         "proofs of goals may assume claims that are not inductive",
-        "_kept(system, goal, [*known, *left], deadline, report) for goal in goals",
-        "_kept(system, goal, [*known, *claims], deadline, report) for goal in goals",
+        "preserved(system, goal, [*known, *left], deadline, report)",
+        "preserved(system, goal, [*known, *claims], deadline, report)",
         tests=PROOFS,
     ),
     Bug(
@@ -352,7 +356,7 @@ BUGS = (
         "budget_asked_about",
         "checker/proofs/budget_independence",
         "a budget that a claim reads may be unlimited",
-        "name in settings or fields & asked:",
+        "name in settings or fields & read:",
         "name in settings:",
         tests=("checker/proofs/test_proof_cache", *PROOFS),
     ),

@@ -197,14 +197,20 @@ def _imported(text: str, library: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlainField:
-    """A field: the sizes of its indices, its smallest and largest value, and the position of its first cell."""
+    """A field of the state."""
 
     sizes: tuple[int, ...]
+    """The number of values of each index."""
     low: int
+    """The least value of a cell."""
     high: int
+    """The greatest value of a cell."""
     is_truth: bool
+    """Whether its values are truth values."""
     first: int
+    """The position of its first cell in the state."""
     holds: str = "value"
+    """What an element is: a value, a set or a queue."""
 
 
 class State:
@@ -470,13 +476,21 @@ class PlainProperty:
     """A property or lemma of the program."""
 
     name: str
+    """Its name."""
     kind: str
+    """The name of its decorator."""
     python: Callable[..., Any]
+    """The function that judges it."""
     permitted: Callable[..., Any] | None
+    """The function that says whether a failure is permitted."""
     applies: bool
+    """Whether it is judged under this configuration."""
     parameters: int
+    """The number of its parameters."""
     premise: Callable[..., Any] | None = None
+    """The condition after which the other must hold, in a property of two conditions."""
     fair: Any = None
+    """The fairness that it assumes; None for that of the actions."""
 
     @property
     def of_steps(self) -> bool:
@@ -677,30 +691,36 @@ class PlainFinding:
 
 @dataclass
 class PlainSearch:
-    """The results of a search: the sizes of its levels, and for each property the findings (violations, or reached
-    goals) and the permitted failures.
-
-    `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`), or
-    of a terminal (`unended`). `outside` counts the steps to states outside the constraints, which are judged, and not
-    kept. `deadlock` are the states without a step in which no terminal is true.
-    `is_all` says that every reachable state was expanded. `possible` are the `always_possible` properties, whose
-    findings are stuck states; `following` has the successors of each state.
-    """
+    """The results of a search."""
 
     levels: list[int] = field(default_factory=list)
+    """The number of new states at each depth."""
     fired: dict[str, int] = field(default_factory=dict)
+    """How often each action led to a state."""
     found: dict[str, PlainFinding] = field(default_factory=dict)
+    """For each property, the violations (of `always_possible`: stuck states) or the reached goals."""
     permitted: dict[str, PlainFinding] = field(default_factory=dict)
+    """For each property, the permitted failures."""
     errors: PlainFinding = field(default_factory=PlainFinding)
+    """All range errors: those of the next three fields."""
     erring: PlainFinding = field(default_factory=PlainFinding)
+    """The range errors of steps."""
     unjudged: dict[str, PlainFinding] = field(default_factory=dict)
+    """For each property, the range errors in its evaluation."""
     deadlock: PlainFinding = field(default_factory=PlainFinding)
+    """The states without a step in which no terminal is true."""
     unended: PlainFinding = field(default_factory=PlainFinding)
+    """The range errors in the evaluation of a terminal."""
     outside: int = 0
+    """The steps to states outside the constraints, which are judged, and not kept."""
     paths: dict[Cells, Path] = field(default_factory=dict)
+    """For each reached state, the first path to it."""
     is_all: bool = False
+    """Whether every reachable state was expanded."""
     possible: list[str] = field(default_factory=list)
+    """The names of the `always_possible` properties."""
     following: dict[Cells, set[Cells]] = field(default_factory=dict)
+    """The successors of each state."""
 
 
 def search(

@@ -41,7 +41,7 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- locals
 
     def free_name(self) -> str | None:
-        """A name that the function does not use yet; None if there is none."""
+        """A name that the function does not use yet; None if all are used."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.states, *self.scope.assigned, *self.variables}
         free = [name for name in (*self.hidden, *NAMES) if name not in used]
         return self.chance.choice(free[:2]) if self.hidden and free else self.chance.choice(free) if free else None

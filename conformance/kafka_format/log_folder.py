@@ -1,9 +1,5 @@
 """The files of a broker's log folder except the segments: checkpoints, and snapshots of producer state.
 
-In:  paths of files of a stopped broker.
-Out: open files and names; offsets by partition; leader epochs with their start offsets; the topic id; what a snapshot
-     says of each producer. Or a FileError.
-
 Only regular files and real folders of bounded size are read. A link is refused: the copy of a log folder has none, and
 a link could lead to a device or out of the copy.
 
@@ -34,8 +30,8 @@ MOST_BYTES_OF_A_SMALL_FILE = 16 << 20
 class FileError(Exception):
     """A file that cannot be read: where (with the byte, if there is one), what is wrong, and the cure, in one line."""
 
-    def __init__(self, path: Path, what: str, byte: int | None = None) -> None:
-        super().__init__(f"{path}: " + ("" if byte is None else f"byte {byte}: ") + what)
+    def __init__(self, path: Path, defect: str, byte: int | None = None) -> None:
+        super().__init__(f"{path}: " + ("" if byte is None else f"byte {byte}: ") + defect)
         self.path = path
         self.byte = byte
 
@@ -94,13 +90,13 @@ EXCERPT = 60
 
 def offsets_of(path: Path) -> dict[str, int]:
     """The offsets of a `*-offset-checkpoint` by partition (TOPIC-N). Raises FileError."""
-    found: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for byte, words in _entries(path, 3):
         partition, offset = f"{words[0]}-{_number(path, byte, words[1])}", _number(path, byte, words[2])
-        if partition in found:
+        if partition in offsets:
             raise FileError(path, f"{partition} occurs twice; {CURE}", byte)
-        found[partition] = offset
-    return found
+        offsets[partition] = offset
+    return offsets
 
 
 def leader_epochs_of(path: Path) -> tuple[tuple[int, int], ...]:
@@ -122,12 +118,12 @@ def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     lines = list(_lines(path))
     if not lines:
         return
-    (byte, version), *rest = lines
+    (byte, version), *after_version = lines
     if version.strip() != "0":
         raise FileError(path, f"no checkpoint, or of another version than 0: {version[:EXCERPT]!r}; {CURE}", byte)
-    if not rest:
+    if not after_version:
         return
-    (byte, count), *entries = rest
+    (byte, count), *entries = after_version
     expected = _number(path, byte, count.strip())
     if expected != len(entries):
         raise FileError(path, f"it should have {expected} entries, and has {len(entries)}; {CURE}", byte)
@@ -187,9 +183,9 @@ def producers_of(path: Path) -> dict[int, Producer]:
     version, crc, count = START.unpack_from(content)
     if version != VERSION:
         raise FileError(path, f"a snapshot of version {version}; version {VERSION} is read", 0)
-    found = crc32c(content[CRC_FROM:])
-    if found != crc:
-        raise FileError(path, f"it says CRC {crc:08x}, and its bytes have {found:08x}; {CURE}", 2)
+    actual = crc32c(content[CRC_FROM:])
+    if actual != crc:
+        raise FileError(path, f"it says CRC {crc:08x}, and its bytes have {actual:08x}; {CURE}", 2)
     if len(content) != START.size + count * ENTRY.size:
         raise FileError(path, f"{count} entries do not fit its {len(content)} bytes; {CURE}", CRC_FROM)
     producers = {}

@@ -1,8 +1,5 @@
 """Record batches of magic 2, the format of 0.11 and later (KIP-98): their headers, their records, their compression.
 
-In:  bytes, or an open segment.
-Out: `BatchHeader`, `Batch`, `Record`; or a BatchError with the byte, a CompressionError, a MalformedRecordsError.
-
 Neither the base offset nor the leader epoch is covered by the checksum. Older formats (magic 0 and 1) are not read.
 """
 
@@ -204,8 +201,8 @@ def _batch(byte: int, header: BatchHeader, covered: bytes, body: bytes, is_last:
     """A batch; `covered` are the bytes of its header that the checksum covers. Raises BatchError."""
     crc = crc32c(body, crc32c(covered))
     if crc != header.crc:
-        what = f"the batch says CRC {header.crc:08x}, and its bytes have {crc:08x}"
-        raise BatchError(byte, what, reaches_end=is_last)
+        defect = f"the batch says CRC {header.crc:08x}, and its bytes have {crc:08x}"
+        raise BatchError(byte, defect, reaches_end=is_last)
     base, delta, count = header.base_offset, header.last_offset_delta, header.record_count
     if base < 0 or delta < 0 or base + delta >= LARGEST_OFFSET or not 0 <= count <= delta + 1:
         raise BatchError(byte, f"{count} records from offset {base} to offset {base + delta} make no batch")

@@ -27,7 +27,7 @@ class Divergence:
     """The first difference: the state of the trace (0: at the start), and the first variable that differs.
 
     `cells` is the state of the model with the observed values inserted. If the system refused the step, `why` is the
-    reason, and `variable` is None.
+    reason, and there is no `variable`.
     """
 
     position: int
@@ -41,12 +41,15 @@ class Divergence:
         if self.variable is None:
             return [f"{at}: the system refuses the step: {self.why}"]
         shown = shown_fields(trace.instance)
-        expected, found = (
+        expected, observed = (
             full_state(trace.instance, cells, shown) for cells in (trace.states[self.position], self.cells)
         )
         return [
             f"{at}, first in {self.variable}:",
-            *(line.rstrip("\n") for line in difflib.unified_diff(expected, found, "model", "system", n=0, lineterm="")),
+            *(
+                line.rstrip("\n")
+                for line in difflib.unified_diff(expected, observed, "model", "system", n=0, lineterm="")
+            ),
         ]
 
 
@@ -64,25 +67,25 @@ def replay(trace: Trace, system: System) -> Divergence | None:
                 system.take(trace.steps[position - 1])
             except StepRefusedError as error:
                 return Divergence(position, None, cells, str(error))
-        seen = system.observe()
-        is_blind = is_blind and all(_is_unseen(value) for value in seen.values())
-        differing, found = compared(trace.instance, cells, seen)
+        observed = system.observe()
+        is_blind = is_blind and all(_is_unseen(value) for value in observed.values())
+        differing, inserted = compared(trace.instance, cells, observed)
         if differing is not None:
-            return Divergence(position, differing, found)
+            return Divergence(position, differing, inserted)
     if is_blind:
         raise UsageError("observe never returned the value of a variable, so nothing was compared; return at least one")
     return None
 
 
 def _is_unseen(value: Any) -> bool:
-    """Whether an observed value is None, or consists of nested lists of None: then nothing was observed."""
+    """Whether nothing was observed: the value consists of None, or of nested lists of None."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 
-def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
+def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> tuple[str | None, Cells]:
     """The first variable in which state and observation differ, and the cells with the observed values inserted."""
-    found = list(cells)
-    for name, value in seen.items():
+    inserted = list(cells)
+    for name, value in observed.items():
         layout = instance.layouts.get(name)
         if layout is None:
             raise UsageError(f"observe returned {name}, but {instance.model.name} has no such variable; leave it out")
@@ -91,12 +94,12 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
             raise UsageError(f"observe returned {value!r} for {name}; in a tuple, give the values of all its cells")
         for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
-                found[layout.offset + offset] = cell
+                inserted[layout.offset + offset] = cell
     for name, layout in instance.layouts.items():
         part = slice(layout.offset, layout.offset + layout.count)
-        if list(cells[part]) != found[part]:
-            return name, tuple(found)
-    return None, tuple(found)
+        if list(cells[part]) != inserted[part]:
+            return name, tuple(inserted)
+    return None, tuple(inserted)
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:

@@ -17,19 +17,19 @@ a consumer group, or another conversion, follows a conversion; the model's coord
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.cluster import acts
-from isrcheck.conformance.cluster.configuration.protocol import Switches, generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.coordinator.coordinator import CoordinatorView, EventKind, GroupRecord, RecordKind
 from isrcheck.conformance.cluster.coordinator.system import CoordinatedCluster, CoordinatedView
-from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse, MetadataImage
+from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse
 from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.conformance.implemented import with_flags
 from isrcheck.models.coordinator.runtime import Answer, Kind
 from isrcheck.models.language import NONE
-from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
@@ -49,7 +49,7 @@ def number_of(name: str) -> int:
 def project(view: CoordinatedView, writes: int) -> dict[str, Any]:
     """The values of all variables of the model, which has so many writes."""
     controller, handled = view.cluster.controller, view.writes
-    rest = writes - len(handled)
+    left = writes - len(handled)
     active = [coordinator for coordinator in view.coordinators.values() if coordinator]
     awaited = {number_of(name): offset for one in active for name, offset in one.deferred}
     brokers = [
@@ -60,9 +60,9 @@ def project(view: CoordinatedView, writes: int) -> dict[str, Any]:
         "leader": controller.leader,
         "leader_epoch": controller.leader_epoch,
         "next_write": len(handled),
-        "kind": [KINDS[each.kind] for each in handled] + [Kind.NONE] * rest,
-        "handled_by": [each.broker for each in handled] + [NONE] * rest,
-        "answer": [_answer(each.answer) for each in handled] + [Answer.NONE] * rest,
+        "kind": [KINDS[each.kind] for each in handled] + [Kind.NONE] * left,
+        "handled_by": [each.broker for each in handled] + [NONE] * left,
+        "answer": [_answer(each.answer) for each in handled] + [Answer.NONE] * left,
         "awaited_offset": [awaited.get(write, 0) for write in range(writes)],
     } | {name: [broker[name] for broker in brokers] for name in brokers[0]}
 
@@ -106,9 +106,9 @@ TIMED = (FETCHES, ADVANCES, LOADS)
 
 
 def why_no_cluster_follows(trace: Trace) -> str | None:
-    """The first step in which a cluster deviates from the trace, as a reason; None if there is none."""
+    """The first step in which a cluster deviates from the trace, as a reason; None if it follows the trace."""
     replicas = range(trace.instance.configuration.replicas)
-    known = {(leader, follower): 0 for leader in replicas for follower in replicas}
+    known_ends = {(leader, follower): 0 for leader in replicas for follower in replicas}
     for position, step in enumerate(trace.steps, start=1):
         before, after = (State(trace.instance, trace.states[at]) for at in (position - 1, position))
         leader = after.leader
@@ -120,7 +120,7 @@ def why_no_cluster_follows(trace: Trace) -> str | None:
         if step.action == "broker_applies_leadership":
             (broker,) = step.ordinals
             if after.leads[broker] and not before.leads[broker]:
-                known |= {(broker, follower): NONE for follower in replicas}
+                known_ends |= {(broker, follower): NONE for follower in replicas}
         fetches: tuple[int, ...] = ()
         if step.action == FETCHES:
             fetches = step.ordinals
@@ -131,8 +131,8 @@ def why_no_cluster_follows(trace: Trace) -> str | None:
                 )
         elif step.action == ADVANCES:
             fetches = tuple(follower for follower in replicas if not _diverges(before, follower))
-        known |= {(leader, follower): before.log_end_offset[follower] for follower in fetches}
-        reached = min(known[leader, follower] for follower in replicas if follower != leader)
+        known_ends |= {(leader, follower): before.log_end_offset[follower] for follower in fetches}
+        reached = min(known_ends[leader, follower] for follower in replicas if follower != leader)
         if fetches and after.high_watermark[leader] != max(reached, before.high_watermark[leader]):
             return (
                 f"in step {position}, the followers of broker {leader} have told it that all have {max(reached, 0)}"
@@ -165,17 +165,6 @@ MOST_FETCHES = 8
 """A follower needs fewer fetches to find where its log diverges from the leader's."""
 
 
-def switches_of(instance: Instance) -> Switches:
-    """The switches of a cluster that behaves like the model."""
-    given = instance.configuration
-    return replace(
-        generation(REPLICATION),
-        LISTENS_AS_FOLLOWER=bool(given.LISTENS_AS_FOLLOWER),
-        FLUSHES_EMPTY_BATCH=bool(given.FLUSHES_EMPTY_BATCH),
-        APPENDS_IN_ITS_EPOCH=bool(given.APPENDS_IN_ITS_EPOCH),
-    )
-
-
 class CoordinatorDriver:
     """Replays traces one after the other, each on a new cluster. The methods are those of `System` (system.py)."""
 
@@ -188,7 +177,8 @@ class CoordinatorDriver:
     def begin(self, trace: Trace) -> None:
         """Create a cluster whose broker 0 leads an empty log, and has an active coordinator."""
         self.configuration, self.handled = trace.instance.configuration, 0
-        self.cluster = CoordinatedCluster(switches_of(trace.instance), self.configuration.replicas, self.bug)
+        switches = with_flags(generation(REPLICATION), trace.instance)
+        self.cluster = CoordinatedCluster(switches, self.configuration.replicas, self.bug)
 
     def take(self, step: Step) -> None:
         """Take the next step of the trace. Raises ClusterError if the cluster cannot take it."""
@@ -240,15 +230,7 @@ class CoordinatorDriver:
         self.cluster.move_leadership(elected)
 
     def broker_applies_leadership(self, broker: int) -> None:
-        """The broker reads the metadata log to its end."""
-        images = [
-            message.number
-            for message in self.cluster.messages()
-            if message.destination == broker and isinstance(message.payload, MetadataImage)
-        ]
-        for number in images[:-1]:
-            self.cluster.drop(number)
-        self.cluster.deliver(images[-1])
+        acts.learn(self.cluster, broker)
 
     def follower_truncates(self, follower: int) -> None:
         for _ in range(MOST_FETCHES):

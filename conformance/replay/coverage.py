@@ -1,8 +1,4 @@
-"""Records what replayed traces never exercised: actions of the model, and lines of the cluster.
-
-In:  traces as they are replayed, and code as it runs.
-Out: `Coverage`: the actions and lines that were not exercised.
-"""
+"""Records what replayed traces never exercised: actions of the model, and lines of the cluster."""
 
 from __future__ import annotations
 
@@ -66,11 +62,11 @@ class Coverage:
 
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
         """For each file of the cluster: the lines inside functions that never ran, and the number of all such lines."""
-        found = {}
+        untouched = {}
         for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
-            found[path] = (sorted(line for line in lines if (str(path), line) not in self.ran), len(lines))
-        return found
+            untouched[path] = (sorted(line for line in lines if (str(path), line) not in self.ran), len(lines))
+        return untouched
 
 
 def _lines_of(code: CodeType) -> Iterator[int]:

@@ -1,8 +1,5 @@
 """Executes the model's steps on a cluster, only from outside: by messages, timers, faults, elections and clients.
 
-In:  a trace of `kafka`, and its steps one by one.
-Out: a `Cluster` after each step.
-
 The driver reads the whole trace beforehand, to find out when time has to pass and when a checkpoint has to be written
 (timing.py). It never writes a field of a broker.
 """

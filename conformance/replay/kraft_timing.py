@@ -65,8 +65,8 @@ class MetadataLog:
 
     def offsets(self, partition_epoch: int, least: int) -> range:
         """The offsets from `least` on at which the partition has had this epoch so far."""
-        found = [offset for offset, one in enumerate(self.log) if one.partition_epoch == partition_epoch]
-        return range(max(least, found[0]), found[-1] + 1) if found else range(0)
+        offsets = [offset for offset, one in enumerate(self.log) if one.partition_epoch == partition_epoch]
+        return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
         """Append the records that a step writes."""
@@ -117,7 +117,7 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """The order of the replicas. Raises UntimelyError if there is none.
+    """The order of the replicas. Raises UntimelyError if no order fits.
 
     An administrator names replicas in this order, too; replicas to be removed come last, by number, until they are
     removed, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
@@ -218,7 +218,7 @@ class KraftTiming:
 
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
-    """The timing of these steps. Raises UntimelyError if there is none."""
+    """The timing of these steps. Raises UntimelyError if no timing fits."""
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -233,14 +233,14 @@ class _Reading:
 
     def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
         """What is read before each step, by its position."""
-        found = {}
+        reads = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
             wanted = self._before(position, step, before, after)
             for broker, offset in wanted.items():
                 self._must_not_pass_configuration(position, step, broker, offset, after)
-            found[position] = {broker: offset for broker, offset in wanted.items() if offset != self.read[broker]}
-            self.read |= found[position]
+            reads[position] = {broker: offset for broker, offset in wanted.items() if offset != self.read[broker]}
+            self.read |= reads[position]
             if step.action in CRASH_WHILE_FETCHING:
                 follower, leader = step.ordinals
                 self.late_process[leader, follower] = self.log.log[-1].processes[follower]
@@ -249,7 +249,7 @@ class _Reading:
                 self.shutdown_at[step.ordinals[0]] = self.log.end
             if step.action == RESTART:
                 self.read[step.ordinals[0]] = self.log.end
-        return found
+        return reads
 
     def _before(self, position: int, step: Step, before: State, after: State) -> dict[int, int]:
         if step.action in (READ, DROP):
@@ -257,9 +257,9 @@ class _Reading:
             return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
         if step.action == READ_CONFIGURATION:
             broker = step.ordinals[0]
-            known = self.log.log[self.read[broker]].configurations
+            configurations = self.log.log[self.read[broker]].configurations
             for offset in self.log.offsets(int(before.metadata_position[broker]), self.read[broker]):
-                if self.log.log[offset].configurations > known:
+                if self.log.log[offset].configurations > configurations:
                     return {broker: offset}
             raise UntimelyError(f"step {position} lets a broker read a configuration without the record with it")
         if step.action in (FETCH, LATE_FETCH) and _proposes(step, before, after):
@@ -301,11 +301,10 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers have to report that they have read the changes of the shutdown, unless the broker stops at
-        once."""
+        """The active brokers report that they have read of the shutdown, unless the broker stops at once."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
-        found, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
+        reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
         for other in range(before.replicas):
             if now.is_active(other) and self.read[other] < least:
                 if not before.is_up[other]:
@@ -313,8 +312,8 @@ class _Reading:
                         f"step {position} stops broker {broker} before broker {other}, which is down and not fenced,"
                         " has told that it has read of the shutdown; the controller waits for it"
                     )
-                found[other] = least
-        return found
+                reads[other] = least
+        return reads
 
 
 def _proposes(step: Step, before: State, after: State) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of, system_of
@@ -22,24 +22,22 @@ from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.scene import listed
 
-DECIDED_BY: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], str | None]]] = {
-    "transactions": (LEARNS, why_nobody_answers),
-    "coordinator": (TIMED, why_no_cluster_follows),
+
+class Followed(NamedTuple):
+    """How a cluster follows the traces of a model without clocks."""
+
+    driver: Callable[[str | None], System]
+    """Takes the name of a seeded bug."""
+    decisive: tuple[str, ...]
+    """The actions in which a trace may become one that no cluster follows."""
+    why_not: Callable[[Trace], str | None]
+    """Says why no cluster follows a trace; None if a cluster follows it."""
+
+
+FOLLOWED: Mapping[str, Followed] = {
+    "transactions": Followed(TransactionsDriver, LEARNS, why_nobody_answers),
+    "coordinator": Followed(CoordinatorDriver, TIMED, why_no_cluster_follows),
 }
-"""For each model, the actions in which this happens, and the function that finds out."""
-
-
-def why_not_followed(trace: Trace) -> str | None:
-    """Why no cluster follows a trace of one of these models; None if a cluster follows it."""
-    _, why = DECIDED_BY[system_of(trace.instance)]
-    return why(trace)
-
-
-DRIVERS: Mapping[str, Callable[[str | None], System]] = {
-    "transactions": TransactionsDriver,
-    "coordinator": CoordinatorDriver,
-}
-"""The drivers of the models that need only the name of a seeded bug."""
 
 
 class OnCluster:
@@ -67,10 +65,10 @@ class OnCluster:
             self._driver = self._of_kafka
         elif self._logs is not None:
             raise UsageError("--logs keeps the logs of brokers, for traces of kafka; leave it out")
-        elif why := why_not_followed(trace):
+        elif why := FOLLOWED[model].why_not(trace):
             raise UntimelyError(why)
         else:
-            self._driver = DRIVERS[model](self._bug)
+            self._driver = FOLLOWED[model].driver(self._bug)
         self._driver.begin(trace)
 
     def take(self, step: Step) -> None:

@@ -9,6 +9,7 @@ follower has given up), so that state is cleared here as well.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,9 +49,7 @@ class KraftProjection:
     """The model's view of a cluster with KRaft."""
 
     def __init__(self, configuration: Any, view: ClusterView, has_lost: Collection[int], proposals: Proposals) -> None:
-        """`has_lost` are the brokers that are down and have lost a part of their logs; `proposals` the requests to
-        change the ISR.
-        """
+        """`has_lost`: the brokers that are down and have lost records; `proposals`: the requests for an ISR."""
         self.configuration = configuration
         self.view = view
         self.has_lost = has_lost
@@ -116,14 +115,14 @@ class KraftProjection:
 
     def _brokers(self) -> dict[str, Cells]:
         brokers, offsets = self.view.brokers, self.view.controller.shutdown_offsets
-        known = [dict(b.leadership.broker_epochs) if b.leadership else {} for b in brokers]
+        epochs = [dict(b.leadership.broker_epochs) if b.leadership else {} for b in brokers]
         return {
             "metadata_position": tuple(self.positions.values()),
             "stopped_by": tuple(self._stop(b) for b in brokers),
             "shutdown_partition_epoch": tuple(
                 self.log[offset].partition.partition_epoch if offset >= 0 else 0 for offset in offsets
             ),
-            "remote_broker_epoch": tuple(self._process(of.get(r, 0), r) for of in known for r in self.replicas),
+            "remote_broker_epoch": tuple(self._process(of.get(r, 0), r) for of in epochs for r in self.replicas),
             "flushed_offset": tuple(b.recovery_point for b in brokers),
         }
 
@@ -143,32 +142,13 @@ class KraftProjection:
         return BrokerEpoch.REGISTERED if is_registered else BrokerEpoch.EARLIER
 
     def _alter_partition(self) -> dict[str, Cells]:
-        brokers = self.view.brokers
-        requests = [self._request(broker) for broker in brokers]
-        proposed = [b.leadership.proposed_isr if b.leadership else None for b in brokers]
+        requests = requests_of(self.view, self.proposals)
         return {
-            "partition_epoch": tuple(b.partition_epoch for b in brokers),
-            "proposed_isr": tuple(cell for isr in proposed for cell in self._members(isr or ())),
-            "alter_partition": tuple(stage for stage, _ in requests),
-            "requested_leader_epoch": tuple(request.leader_epoch for _, request in requests),
-            "requested_partition_epoch": tuple(request.partition_epoch for _, request in requests),
-            "requested_isr": tuple(cell for _, request in requests for cell in self._members(request.isr)),
+            **proposals_of(self.view.brokers, requests, self.replicas),
             "requested_broker_epoch": tuple(
                 self._process(request.broker_epoch_of(r) or 0, r) for _, request in requests for r in self.replicas
             ),
         }
-
-    def _request(self, broker: BrokerView) -> tuple[int, AlterIsrRequest]:
-        """The stage of a broker's request to the controller, and the request."""
-        for message in self.view.network:
-            told = message.payload
-            if message.source == broker.number and isinstance(told, AlterIsrRequest):
-                return AlterPartition.REQUESTED, told
-            if message.destination == broker.number and isinstance(told, AlterIsrResponse):
-                asked = self.proposals[message.in_reply_to if message.in_reply_to is not None else -1]
-                is_good = told.error is Errors.NONE
-                return AlterPartition.ACCEPTED if is_good else AlterPartition.INELIGIBLE, asked
-        return AlterPartition.NONE, NO_REQUEST
 
     def _late_fetches(self) -> dict[str, Cells]:
         if not self.configuration.late_fetches:
@@ -185,11 +165,44 @@ class KraftProjection:
         return tuple(int(r in members) for r in self.replicas)
 
 
+Request = tuple[int, AlterIsrRequest]
+"""The stage of a broker's request to the controller, and the request."""
+
+
+def requests_of(view: ClusterView, proposals: Proposals) -> list[Request]:
+    """The request of each broker to change the ISR; without one, a request without members."""
+    return [_request_of(broker.number, view.network, proposals) for broker in view.brokers]
+
+
+def _request_of(broker: int, network: Iterable[Message], proposals: Proposals) -> Request:
+    for message in network:
+        content = message.payload
+        if message.source == broker and isinstance(content, AlterIsrRequest):
+            return AlterPartition.REQUESTED, content
+        if message.destination == broker and isinstance(content, AlterIsrResponse) and message.in_reply_to is not None:
+            is_good = content.error is Errors.NONE
+            return AlterPartition.ACCEPTED if is_good else AlterPartition.INELIGIBLE, proposals[message.in_reply_to]
+    return AlterPartition.NONE, NO_REQUEST
+
+
+def proposals_of(brokers: Iterable[BrokerView], requests: Iterable[Request], replicas: range) -> dict[str, Cells]:
+    """The variables that came with AlterIsr: what leaders have proposed, and their requests."""
+    proposed = [(b.leadership and b.leadership.proposed_isr) or () for b in brokers]
+    return {
+        "partition_epoch": tuple(b.partition_epoch for b in brokers),
+        "proposed_isr": tuple(int(r in isr) for isr in proposed for r in replicas),
+        "alter_partition": tuple(stage for stage, _ in requests),
+        "requested_leader_epoch": tuple(request.leader_epoch for _, request in requests),
+        "requested_partition_epoch": tuple(request.partition_epoch for _, request in requests),
+        "requested_isr": tuple(int(r in request.isr) for _, request in requests for r in replicas),
+    }
+
+
 def _broker(number: int | None) -> int:
     return NONE if number is None else number
 
 
-LEFT_OUT = frozenset({*(f"{name}_left" for name in BUDGETS)})
+LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
 """Variables of the model that a cluster does not have: budgets."""
 
 alters_partitions: Callable[[Any], bool] = configuration.alters_partitions
@@ -226,30 +239,31 @@ def reader_of(consumer: int) -> str:
 
 @dataclass
 class Observations:
-    """What was observed of a running cluster, as far as it does not remember it.
-
-    `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader, the
-    ISR and the partition epoch of every announced epoch, of which the first `heard` were announced while a broker was
-    up. `exposed` and `committed` are the records that readers of the two isolation levels could read first at each
-    offset. `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in
-    memory when it last ran; `has_lost` are those that are down and have lost a part of their logs. `proposals` are
-    the requests to change the ISR, by the numbers of their messages. `number_of` gives the number of a record by its
-    payload, or NONE.
-    """
+    """What was observed of a running cluster, as far as it does not remember it. Brokers are named by their numbers."""
 
     common: int = 0
+    """The number of records that it started with, all of them acknowledged."""
     elections: list[tuple[int | None, frozenset[int], int]] = field(default_factory=list)
+    """The leader, the ISR and the partition epoch of every announced epoch."""
     heard: int = 0
+    """The number of epochs that were announced while a broker was up."""
     exposed: dict[int, Record] = field(default_factory=dict)
+    """By offset: the record that readers could read there first."""
     committed: dict[int, Record] = field(default_factory=dict)
+    """The same for readers with read_committed."""
     log_start_offset: int = 0
+    """The offset up to which records were deleted."""
     last_high_watermark: dict[int, int] = field(default_factory=dict)
+    """This and the next three are what each broker had in memory when it last ran."""
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
     last_replayed_from: dict[int, int] = field(default_factory=dict)
     has_lost: set[int] = field(default_factory=set)
+    """The brokers that are down and have lost a part of their logs."""
     proposals: dict[int, AlterIsrRequest] = field(default_factory=dict)
+    """The requests to change the ISR, by the numbers of their messages."""
     number_of: Callable[[str], int] = record_of
+    """Gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
         """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
@@ -293,16 +307,14 @@ class Observations:
     def note_proposals(self, messages: Iterable[Message]) -> None:
         """Remember the requests to change the ISR that are in flight."""
         sent = {one.number: one.payload for one in messages}
-        self.proposals |= {number: told for number, told in sent.items() if isinstance(told, AlterIsrRequest)}
+        self.proposals |= {number: request for number, request in sent.items() if isinstance(request, AlterIsrRequest)}
 
     def lose_memory(self, broker: int) -> None:
         """Forget the epochs of a broker that is down from the start: it will load them from its disk."""
         del self.last_epochs[broker]
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
-        """Note the records that consumers of this leader received, and the transaction markers between them, which
-        consumers never receive.
-        """
+        """Note the records that consumers received, and the transaction markers between them."""
         assert leader.high_watermark is not None
         markers = [one for one in leader.log if one.control is not None and one.offset < leader.high_watermark]
         for record in (*reads[Isolation.READ_UNCOMMITTED], *markers):
@@ -333,9 +345,9 @@ def _snapshot_offset(broker: BrokerView) -> int:
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
 
-def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
+def project(instance: Instance, view: ClusterView, observations: Observations) -> Projected:
     """Every variable of the model except those in LEFT_OUT, as cells in the model's order."""
-    return _Projection(instance, view, seen).all()
+    return _Projection(instance, view, observations).all()
 
 
 class _Projection:
@@ -393,31 +405,11 @@ class _Projection:
         """The variables that came with AlterIsr. Before, the model counts no changes of the record."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
-        requests = [self._request(broker) for broker in self.brokers]
-        proposed = [b.leadership.proposed_isr if b.leadership else None for b in self.brokers]
         return {
             "controller_partition_epoch": (self.view.controller.partition_epoch,),
             "metadata_partition_epoch": tuple(self._announced(epoch)[2] for epoch in self.epochs),
-            "partition_epoch": tuple(b.partition_epoch for b in self.brokers),
-            "proposed_isr": tuple(cell for isr in proposed for cell in self._members(isr or ())),
-            "alter_partition": tuple(stage for stage, _ in requests),
-            "requested_leader_epoch": tuple(request.leader_epoch for _, request in requests),
-            "requested_partition_epoch": tuple(request.partition_epoch for _, request in requests),
-            "requested_isr": tuple(cell for _, request in requests for cell in self._members(request.isr)),
+            **proposals_of(self.brokers, requests_of(self.view, self.seen.proposals), self.replicas),
         }
-
-    def _request(self, broker: BrokerView) -> tuple[int, AlterIsrRequest]:
-        """The stage of a broker's request to the controller, and the request; without a request, one without members.
-
-        A change of the record raises the partition epoch by one, so an answer shows what was requested.
-        """
-        for message in self.view.network:
-            told = message.payload
-            if message.source == broker.number and isinstance(told, AlterIsrRequest):
-                return AlterPartition.REQUESTED, told
-            if message.destination == broker.number and isinstance(told, AlterIsrResponse):
-                return AlterPartition.ACCEPTED, AlterIsrRequest(told.leader_epoch, told.partition_epoch - 1, told.isr)
-        return AlterPartition.NONE, AlterIsrRequest(0, 0, frozenset())
 
     def _logs(self) -> Projected:
         records, epochs, caches = [], [], []
@@ -443,8 +435,8 @@ class _Projection:
         for broker in self.brokers:
             leads = broker.leadership
             isr += self._members(leads.isr if leads else ())
-            known = dict(leads.remote_log_end_offsets) if leads else {}
-            remote += [NONE if (end := known.get(r)) is None else end for r in self.replicas]
+            ends = dict(leads.remote_log_end_offsets) if leads else {}
+            remote += [NONE if (end := ends.get(r)) is None else end for r in self.replicas]
             starts.append(leads.leader_epoch_start_offset if leads is not None and is_needed else 0)
         return {
             "is_up": tuple(int(b.is_up) for b in self.brokers),
@@ -457,29 +449,24 @@ class _Projection:
         }
 
     def _fetches(self) -> Projected:
-        diverging = ("diverging_epoch", "diverging_end_offset") if alters_partitions(self.configuration) else ()
-        found: dict[str, list[int]] = {
-            name: []
-            for name in (
-                *("fetch", "fetch_offset", "response_record", "response_epoch"),
-                *("response_high_watermark", "response_log_start_offset", *diverging),
-            )
-        }
+        columns: defaultdict[str, list[int]] = defaultdict(list)
         for follower in self.brokers:
             for leader in self.brokers:
                 stage, offset, response = self._fetch(follower, leader)
                 held = {record.offset: record for record in response.records} if response else {}
-                found["fetch"].append(stage)
-                found["fetch_offset"].append(offset)
-                found["response_record"] += [self._entry(held.get(o)) for o in self.offsets]
-                found["response_epoch"] += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
-                told = response.diverging_epoch if response else None
-                found["response_high_watermark"].append(self._told_high_watermark(response, follower))
-                found["response_log_start_offset"].append(response.log_start_offset if response and not told else 0)
-                if diverging:
-                    found["diverging_epoch"].append(told.leader_epoch if told else 0)
-                    found["diverging_end_offset"].append(told.end_offset if told else 0)
-        return {name: tuple(cells) for name, cells in found.items()}
+                columns["fetch"].append(stage)
+                columns["fetch_offset"].append(offset)
+                columns["response_record"] += [self._entry(held.get(o)) for o in self.offsets]
+                columns["response_epoch"] += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
+                divergence = response.diverging_epoch if response else None
+                columns["response_high_watermark"].append(self._told_high_watermark(response, follower))
+                columns["response_log_start_offset"].append(
+                    response.log_start_offset if response and not divergence else 0
+                )
+                if alters_partitions(self.configuration):
+                    columns["diverging_epoch"].append(divergence.leader_epoch if divergence else 0)
+                    columns["diverging_end_offset"].append(divergence.end_offset if divergence else 0)
+        return {name: tuple(cells) for name, cells in columns.items()}
 
     def _told_high_watermark(self, response: FetchResponse | None, follower: BrokerView) -> int:
         """The high watermark that a response still brings to the follower."""
@@ -519,8 +506,10 @@ class _Projection:
 
     def _clients(self) -> Projected:
         sent = [one for _, all_sent in self.view.sent for one in all_sent]
-        told = {self.seen.number_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE}
-        told |= set(range(self.seen.common))
+        acknowledged = {
+            self.seen.number_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE
+        }
+        acknowledged |= set(range(self.seen.common))
         transaction_of = {
             self.seen.number_of(one.payload): self._transaction(one.stamp)
             for _, all_sent in self.view.sent
@@ -529,7 +518,7 @@ class _Projection:
         return {
             "next_record": (self.seen.common + sum(1 for one in sent if one.retry_of is None),),
             "pending": self._pending(),
-            "acknowledged": tuple(int(record in told) for record in self.records),
+            "acknowledged": tuple(int(record in acknowledged) for record in self.records),
             "transaction_of": tuple(transaction_of.get(record, NONE) for record in self.records),
             "transaction_state": self._transaction_states(),
             "exposed_record": tuple(self._entry(self.seen.exposed.get(o)) for o in self.offsets),
@@ -542,8 +531,8 @@ class _Projection:
 
     def _answered_deletion(self) -> int:
         """The offset up to which clients know that records are deleted, if the answer is a step of the model."""
-        told = [one.low_watermark for one in self.view.deletes if one is not None and one.error is Errors.NONE]
-        return max(told, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
+        answered = [one.low_watermark for one in self.view.deletes if one is not None and one.error is Errors.NONE]
+        return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
         """The variables of an idempotent producer; without such a producer, only three variables have cells."""
@@ -600,11 +589,11 @@ class _Projection:
             return {}
         cells: list[int | None] = []
         for broker in self.brokers:
-            known = {offset: stamp for stamp, offset in broker.producers.remembered}
+            stamps = {offset: stamp for stamp, offset in broker.producers.remembered}
             for offset in self.offsets:
                 is_deleted = offset < broker.log_start_offset and bool(self.configuration.PRODUCER_STATE_KEPT)
-                found = known.get(offset) if is_deleted else None
-                cells.append(self._record_with(found) if found else None if is_deleted else NONE)
+                deleted = stamps.get(offset) if is_deleted else None
+                cells.append(self._record_with(deleted) if deleted else None if is_deleted else NONE)
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
@@ -622,7 +611,7 @@ class _Projection:
         }
 
     def _record_with(self, stamp: ProducerStamp) -> int | None:
-        """The record with this stamp of the producer; None if there is none, as for a transactional producer."""
+        """The record with this stamp of the producer; None if it has no such record, as a transactional producer."""
         for payload, stamps in self.producer.numbered if self.producer else ():
             if stamp in dict(stamps).values():
                 return self.seen.number_of(payload)
@@ -630,12 +619,12 @@ class _Projection:
 
     def _log_producer_epochs(self, broker: BrokerView) -> list[int | None]:
         held = {record.offset: record for record in broker.log}
-        known = {offset: stamp for stamp, offset in broker.producers.remembered}
+        stamps = {offset: stamp for stamp, offset in broker.producers.remembered}
         cells: list[int | None] = []
         for offset in self.offsets:
             is_deleted = offset < broker.log_start_offset and bool(self.configuration.PRODUCER_STATE_KEPT)
             if is_deleted:
-                cells.append(self._numbering_with(known[offset]) if offset in known else None)
+                cells.append(self._numbering_with(stamps[offset]) if offset in stamps else None)
             else:
                 cells.append(self._numbering(held.get(offset)))
         return cells
@@ -690,8 +679,8 @@ class _Projection:
         return len(self.records) + self._transaction(record.stamp)
 
     def _members(self, members: Iterable[int]) -> list[int]:
-        there = set(members)
-        return [int(r in there) for r in self.replicas]
+        numbers = set(members)
+        return [int(r in numbers) for r in self.replicas]
 
 
 def _epoch(broker: BrokerView) -> int:

@@ -1,8 +1,4 @@
-"""`conform replay`: replays traces, folders of traces, or random walks on the cluster or on a user's own system.
-
-In:  the command line.
-Out: text on stdout, errors on stderr, an exit code.
-"""
+"""`conform replay`: replays traces, folders of traces, or random walks on the cluster or on a user's own system."""
 
 from __future__ import annotations
 
@@ -76,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
     """Replay every file; a file that is not a trace does not stop the replay of the others."""
-    paths = [path for given in arguments.files for path in (files.files(given) if given.is_dir() else [given])]
+    paths = [
+        path for argument in arguments.files for path in (files.files(argument) if argument.is_dir() else [argument])
+    ]
     if not paths:
         print(
             f"conform: there is no trace in {' '.join(map(str, arguments.files))}; run check to get some",

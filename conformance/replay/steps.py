@@ -1,7 +1,6 @@
 """The steps of the model, carried out on a cluster only from outside: by messages, timers, faults, elections, clients.
 
-In:  a `Replay`, and the ordinals of a step's arguments.
-Out: the changed cluster. A method has the name of its action.
+A method has the name of its action.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from isrcheck.conformance.cluster.network.messages import (
     Acks,
     AlterIsrRequest,
     AlterIsrResponse,
-    BrokerHeartbeatResponse,
     DeleteRecordsResponse,
     FetchRequest,
     Isolation,
@@ -84,9 +82,7 @@ class ClientSteps(_Steps):
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def _producer_with_room(self, leader: int) -> str:
-        """The first producer that can send without waiting for a response: the model's records may come from
-        several producers.
-        """
+        """The first producer that can send without waiting: the model's records may come from several producers."""
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(
@@ -186,8 +182,8 @@ class ClientSteps(_Steps):
 
     def _finish(self, client: str) -> None:
         """Deliver the requests of a client, and the responses, until none is left."""
-        while found := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
-            self.cluster.deliver(found[0].number)
+        while messages := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
+            self.cluster.deliver(messages[0].number)
 
     def leader_deletes_records(self, leader: int, offset: int) -> None:
         self.cluster.delete_records(leader, offset)
@@ -195,8 +191,8 @@ class ClientSteps(_Steps):
 
     def leader_answers_deletion(self, leader: int) -> None:
         self.cluster.check_low_watermark(leader)
-        told = [one for one in self.cluster.messages() if isinstance(one.payload, DeleteRecordsResponse)]
-        answers = [one for one in told if one.source == leader]
+        responses = [one for one in self.cluster.messages() if isinstance(one.payload, DeleteRecordsResponse)]
+        answers = [one for one in responses if one.source == leader]
         if not answers:
             raise ClusterError(
                 f"broker {leader} answers no DeleteRecords: it has not heard that every live replica has deleted the"
@@ -250,9 +246,7 @@ class ReplicationSteps(_Steps):
     follower_starts_over = follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """Perform one request of a follower, if it has one to send, and the leader's response; return whether another
-        request follows.
-        """
+        """A follower's next request, if any, and the leader's response; returns whether another request follows."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         for thread in acts.view_of(self.cluster, follower).fetchers:
             if thread.source == leader and thread.outstanding in {one.number for one in self.cluster.messages()}:
@@ -291,8 +285,12 @@ class ControllerSteps(_Steps):
 
     def broker_becomes_leader(self, broker: int, epoch: int) -> None:
         for message in self.cluster.messages():
-            told = message.payload
-            if message.destination == broker and isinstance(told, LeaderAndIsr) and told.leader_epoch == epoch:
+            announced = message.payload
+            if (
+                message.destination == broker
+                and isinstance(announced, LeaderAndIsr)
+                and announced.leader_epoch == epoch
+            ):
                 self.cluster.deliver(message.number)
                 return
         raise ClusterError(f"no announcement of epoch {epoch} is in flight to broker {broker}")
@@ -303,10 +301,10 @@ class ControllerSteps(_Steps):
         acts.bounce(self.cluster, broker)
 
     def broker_restarts(self, broker: int, checkpoint: int) -> None:
+        """With KRaft, once the session of the broker's earlier process is over."""
         if has_kraft(self.configuration):
-            register(self.cluster, broker)
-        else:
-            acts.restart(self.cluster, broker)
+            self.cluster.end_session(broker)
+        acts.restart(self.cluster, broker)
 
     def broker_crashes(self, broker: int) -> None:
         self.cluster.crash(broker)
@@ -336,11 +334,11 @@ class KraftSteps(_Steps):
     controller_fences_last_leader = controller_fences_broker
 
     def controller_unfences_broker(self, broker: int) -> None:
-        beat(self.cluster, broker)
+        acts.beat(self.cluster, broker)
 
     def broker_asks_to_shut_down(self, broker: int) -> None:
         self.cluster.begin_shutdown(broker, leads_others=True)
-        beat(self.cluster, broker)
+        acts.beat(self.cluster, broker)
 
     def leader_asks_to_shut_down(self, broker: int, elected: int) -> None:
         self.broker_asks_to_shut_down(broker)
@@ -349,7 +347,7 @@ class KraftSteps(_Steps):
 
     def broker_shuts_down(self, broker: int) -> None:
         self.cluster.begin_shutdown(broker)  # unless it has begun before
-        beat(self.cluster, broker)
+        acts.beat(self.cluster, broker)
 
     def controller_begins_reassignment(self, target: int) -> None:
         self.cluster.begin_reassignment(tuple(r for r in self.replay.assignment if target >> r & 1))
@@ -410,36 +408,17 @@ def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: boo
     """A broker reads the metadata log up to an offset, and reports this to the controller; `is_dropped`: it fails to
     apply what it has read. Raises ClusterError.
     """
-    told = [one for one in cluster.messages() if one.destination == broker and _offset_of(one) is not None]
-    found = [one for one in told if _offset_of(one) == offset]
-    if not found:
-        raise ClusterError(f"no record of the metadata log at offset {offset} is on its way to broker {broker}")
-    for one in told:
-        if one.number < found[0].number:
-            cluster.drop(one.number)
-    (cluster.fail_to_apply if is_dropped else cluster.deliver)(found[0].number)
-    if cluster.metadata_log()[-1].brokers[broker].is_active:
-        beat(cluster, broker)
-
-
-def beat(cluster: Cluster, broker: int) -> None:
-    """A heartbeat of a broker reaches the controller, and the answer reaches the broker."""
-    cluster.fire(broker, TimerKind.HEARTBEAT)
-    beat = cluster.messages()[-1].number
-    cluster.deliver(beat)
     for message in cluster.messages():
-        if message.in_reply_to == beat and isinstance(message.payload, BrokerHeartbeatResponse):
-            cluster.deliver(message.number)
-
-
-def register(cluster: Cluster, broker: int) -> None:
-    """A broker restarts once the session of its earlier process is over, and reads the metadata log to its end."""
-    cluster.end_session(broker)
-    cluster.restart(broker)
-    told = [one for one in cluster.messages() if one.destination == broker and _offset_of(one) is not None]
-    for one in told[:-1]:
-        cluster.drop(one.number)
-    cluster.deliver(told[-1].number)
+        image = message.payload
+        if message.destination == broker and isinstance(image, MetadataImage):
+            if image.offset == offset:
+                (cluster.fail_to_apply if is_dropped else cluster.deliver)(message.number)
+                break
+            cluster.drop(message.number)
+    else:
+        raise ClusterError(f"no record of the metadata log at offset {offset} is on its way to broker {broker}")
+    if cluster.metadata_log()[-1].brokers[broker].is_active:
+        acts.beat(cluster, broker)
 
 
 def late_fetches(cluster: Cluster, follower: int, leader: int) -> list[Message]:
@@ -451,10 +430,6 @@ def late_fetches(cluster: Cluster, follower: int, leader: int) -> list[Message]:
         if (one.source, one.destination) == (follower, leader) and isinstance(one.payload, FetchRequest)
         if one.source_process != process
     ]
-
-
-def _offset_of(message: Message) -> int | None:
-    return message.payload.offset if isinstance(message.payload, MetadataImage) else None
 
 
 def cells_of(instance: Instance, state: Cells, name: str) -> Cells:

@@ -32,7 +32,7 @@ class Steps(Protocol):
         """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
         A set is a set of numbers, and a queue a list of numbers, the oldest first. A tuple lists all cells of a
-        variable in a row. Missing variables, and values or lists that are None, are not compared; but at least one
+        variable in a row. Missing variables, and None in place of a value or a list, are not compared; but at least one
         value has to be observed during a trace.
         """
 
@@ -41,34 +41,30 @@ class UserSystem(Steps, Protocol):
     """A user's driver of a system."""
 
     def begin(self, trace: ReadableTrace) -> None:
-        """Set the system up in the trace's initial state: `trace.configuration` and `trace.states[0]`. The driver may
-        read the whole trace.
-        """
+        """Set the system up as in `trace.configuration` and `trace.states[0]`. The driver may read the whole trace."""
 
 
 class System(Steps, Protocol):
     """A driver of this project: of a cluster, or of a user's driver (`Guarded`)."""
 
     def begin(self, trace: Trace) -> None:
-        """Set the system up in the trace's initial state: configuration and first state. The driver may read the whole
-        trace.
-        """
+        """Set the system up in the trace's first state. The driver may read the whole trace."""
 
 
 def load_driver(path: Path) -> Callable[[], UserSystem]:
     """Execute a user's file and return its class `Driver`. Raises UsageError."""
     try:
-        found = run_path(str(path)).get("Driver")
+        driver = run_path(str(path)).get("Driver")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the file with your driver") from None
     except (Exception, SystemExit) as error:  # a driver that exits during a trace has not replayed it
         raise UsageError(f"{path}: it cannot be loaded: {type(error).__name__}: {error}") from None
-    missing = [name for name in ("begin", "take", "observe") if not callable(getattr(found, name, None))]
-    if not isinstance(found, type) or missing:
+    missing = [name for name in ("begin", "take", "observe") if not callable(getattr(driver, name, None))]
+    if not isinstance(driver, type) or missing:
         raise UsageError(
             f"{path}: it needs a class Driver with begin, take and observe; see conformance/examples/own_broker.py"
         )
-    return found
+    return driver
 
 
 class Guarded:
@@ -88,12 +84,12 @@ class Guarded:
 
     def observe(self) -> Mapping[str, Any]:
         """Call `observe` of the user's driver."""
-        found = self._asked("observe", self.system.observe)
-        if not isinstance(found, Mapping):
+        observed = self._asked("observe", self.system.observe)
+        if not isinstance(observed, Mapping):
             raise UsageError(
-                f"{self.path}: observe gives {found!r}; give a dict that maps the names of variables to their values"
+                f"{self.path}: observe gives {observed!r}; give a dict that maps the names of variables to their values"
             )
-        return found
+        return observed
 
     def _asked(self, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
         try:

@@ -75,7 +75,7 @@ class _SlowFromTheStartError(UntimelyError):
 
 
 @dataclass
-class _Known:
+class _Fetches:
     """A leader's knowledge of a follower's fetches: positions in the trace, and the leader's log end at the last."""
 
     caught_up: int = 0
@@ -96,7 +96,7 @@ class _Shrink:
 
 
 def timing_of(trace: Trace) -> Timing:
-    """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
+    """The timing that a cluster needs to follow this trace. Raises UntimelyError if no timing fits."""
     states = [State(trace.instance, cells) for cells in trace.states]
     slow: frozenset[int] = frozenset()
     while True:
@@ -194,8 +194,8 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
     for position, step in enumerate(trace.steps, start=1):
         if step.action == SHRINK:
             before, (leader, removed) = states[position - 1], step.ordinals
-            known = {r: before.remote_log_end_offset[leader][r] for r in range(before.replicas)}
-            lagging = {r for r, end in known.items() if end != NONE and before.log_end_offset[leader] - end > most}
+            ends = {r: before.remote_log_end_offset[leader][r] for r in range(before.replicas)}
+            lagging = {r for r, end in ends.items() if end != NONE and before.log_end_offset[leader] - end > most}
             if removed != sum(1 << r for r in lagging if before.isr[leader][r] and r != leader):
                 raise UntimelyError(
                     f"step {position} drops other followers than those that lag by more than {most} messages; a leader"
@@ -206,43 +206,43 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
 def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Iterator[_Shrink]:
     """Every shrink of the ISR, with the states after which it needs a pause or forbids one."""
     replicas = range(trace.instance.configuration.replicas)
-    known = {}
+    fetches = {}
     for leader in replicas:
         for r in replicas:
             at = AT_THE_START if r in slow else 0
-            known[leader, r] = _Known(at, at, states[0].log_end_offset[leader])
+            fetches[leader, r] = _Fetches(at, at, states[0].log_end_offset[leader])
     for position, step in enumerate(trace.steps, start=1):
         before, after = states[position - 1], states[position]
         if step.action == "leader_handles_fetch":
             leader, follower = step.ordinals
             if after.fetch[follower][leader] != Fetch.DIVERGING or after.DIVERGING_RESP_UPDATES_STATE:
                 _note_fetch(
-                    known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
+                    fetches[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
                 )
         elif step.action == LATE_FETCH:
             leader, follower = step.ordinals
             offsets = (before.late_fetch_offset[leader][follower], before.log_end_offset[follower])
             for offset in offsets:
-                _note_fetch(known[leader, follower], position, offset, before.log_end_offset[leader])
+                _note_fetch(fetches[leader, follower], position, offset, before.log_end_offset[leader])
         elif step.action == SHRINK:
             leader, removed = step.ordinals
-            yield _shrink(before, position, leader, removed, known)
+            yield _shrink(before, position, leader, removed, fetches)
         for leader in replicas:
             if _enters_epoch(before, after, leader, step.action, step.ordinals):
-                _note_election(before, after, leader, position, known)
+                _note_election(before, after, leader, position, fetches)
 
 
-def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
+def _note_fetch(fetches: _Fetches, position: int, offset: int, log_end_offset: int) -> None:
     """Update what the leader knows of a follower. Kafka: Replica.updateFetchState.
 
     A follower counts as caught up at its last fetch once it has the log of that time.
     """
     if offset >= log_end_offset:
-        known.caught_up = position
-    elif offset >= known.end_at_fetch:
-        known.caught_up = max(known.caught_up, known.fetched)
-    known.fetched = position
-    known.end_at_fetch = max(known.end_at_fetch, log_end_offset)
+        fetches.caught_up = position
+    elif offset >= fetches.end_at_fetch:
+        fetches.caught_up = max(fetches.caught_up, fetches.fetched)
+    fetches.fetched = position
+    fetches.end_at_fetch = max(fetches.end_at_fetch, log_end_offset)
 
 
 def _enters_epoch(before: State, after: State, leader: int, action: str, ordinals: tuple[int, ...]) -> bool:
@@ -255,11 +255,11 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 
 
 def _note_election(
-    before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
+    before: State, after: State, leader: int, position: int, fetches: Mapping[tuple[int, int], _Fetches]
 ) -> None:
     """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
-    for (of, follower), one in known.items():
+    for (of, follower), one in fetches.items():
         if of == leader:
             is_member = after.isr[leader][follower]
             one.caught_up = position if is_member else 0
@@ -268,13 +268,13 @@ def _note_election(
 
 
 def _shrink(
-    before: State, position: int, leader: int, removed: int, known: Mapping[tuple[int, int], _Known]
+    before: State, position: int, leader: int, removed: int, fetches: Mapping[tuple[int, int], _Fetches]
 ) -> _Shrink:
     slow, kept, last = AT_THE_START, position, set()
     for follower in range(before.replicas):
         if follower == leader or not before.isr[leader][follower]:
             continue
-        caught_up = known[leader, follower].caught_up
+        caught_up = fetches[leader, follower].caught_up
         at_end = before.remote_log_end_offset[leader][follower] == before.log_end_offset[leader]
         if removed >> follower & 1:
             slow = max(slow, caught_up)
@@ -304,7 +304,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
         elif step and step.action in RESTARTS and step.ordinals[0] == broker:
             wanted, end = step.ordinals[1], before.log_end_offset[broker]
             loaded = min(wanted, end)
-            written = {found: offset for offset, found in had.items() if min(offset, end) == loaded}
+            written = {at: offset for offset, at in had.items() if min(offset, end) == loaded}
             if written:
                 yield max(written), written[max(written)]
             elif in_file is None and wanted <= states[0].high_watermark[broker]:

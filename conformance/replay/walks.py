@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 
 from isrcheck.conformance.implemented import UntimelyError, system_of
 from isrcheck.conformance.replay.kraft_timing import FETCH
-from isrcheck.conformance.replay.on_cluster import DECIDED_BY
+from isrcheck.conformance.replay.on_cluster import FOLLOWED
 from isrcheck.conformance.replay.projection import has_kraft
 from isrcheck.conformance.replay.timing import SENDS, TIMED, timing_of
 from isrcheck.models import run
@@ -70,9 +70,8 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 def _is_timely(trace: Trace, last: Step) -> bool:
     """Whether a driver can bring about the last step of this trace."""
-    if (system := system_of(trace.instance)) in DECIDED_BY:
-        actions, why = DECIDED_BY[system]
-        return last.action not in actions or why(trace) is None
+    if followed := FOLLOWED.get(system_of(trace.instance)):
+        return last.action not in followed.decisive or followed.why_not(trace) is None
     if last.action == FETCH and not has_kraft(trace.instance.configuration):
         return True
     if last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):

@@ -1,16 +1,14 @@
 r"""The blocks of which a report consists; each is shown on a page, and in an issue in the markup of JIRA.
 
-In:  texts, in which `backticks` enclose names of code, wherever a block is not code itself.
-Out: elements of a page, on which texts are text everywhere, never markup; lines of an issue.
-
-In an issue, a sign that JIRA reads as markup gets a backslash. Inside {code} JIRA knows no escapes: there a text that
+In the texts of blocks that are not code, `backticks` enclose names of code. On a page, texts are never markup. In an
+issue, a sign that JIRA reads as markup gets a backslash. Inside {code} JIRA knows no escapes: there a text that
 would end the block gets a space.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -108,18 +106,19 @@ class Listing:
 
 @dataclass(frozen=True)
 class Files:
-    """Files of the report's folder, each with what it is. An issue has them attached."""
+    """Files of the report's folder, each with a description. An issue has them attached."""
 
-    files: Sequence[tuple[str, str]]
+    files: Mapping[str, str]
 
     def element(self) -> Element:
         links: list[Content] = []
-        for name, what in self.files:
-            links += ["; " if links else None, element("a", name, href=name), ": ", *in_page(what)]
+        for name, description in self.files.items():
+            links += ["; " if links else None, element("a", name, href=name), ": ", *in_page(description)]
         return element("p", *links)
 
     def lines(self) -> Iterator[str]:
-        yield "Attached: " + "; ".join(f"{_code(name)}, {in_issue(what)}" for name, what in self.files)
+        files = (f"{_code(name)}, {in_issue(description)}" for name, description in self.files.items())
+        yield f"Attached: {'; '.join(files)}"
 
 
 def in_page(text: str) -> list[Content]:
@@ -142,4 +141,4 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return MARKUP.sub(lambda found: f"\\{found[0]}", clean(text)).replace("\n", " ")
+    return MARKUP.sub(lambda sign: f"\\{sign[0]}", clean(text)).replace("\n", " ")

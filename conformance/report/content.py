@@ -1,21 +1,17 @@
-"""What a report says: the facts of its first screen, and the parts behind them.
-
-In:  a known failure with its report, and the certified trace of its history.
-Out: facts and parts (blocks.py); the commands that replay everything.
-"""
+"""What a report says: the facts of its first screen, the parts behind them, and the commands that replay everything."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.conformance.implemented import MissingMechanismError, switches_of
 from isrcheck.conformance.report.blocks import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
-from isrcheck.models.kafka.failures.report import Report, Search
+from isrcheck.models.kafka.failures.report import Report
 from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.traces.explaining.presentation import headline, steps_in_words
@@ -26,10 +22,10 @@ DRAWING, STEPS, TRACE, SCRIPT = "history.svg", "history.html", "history.itf.json
 
 RECORDINGS = "conformance/recordings"
 IN_KAFKA = re.compile(r"(?<!\()Kafka: (.+?)(?:[.:](?= |$)|[()])")
-"""The methods that an action stands for, as the docstring of each action names them; in brackets it names others."""
+"""Finds the methods of Kafka in an action's docstring; methods in brackets are not what the action stands for."""
 
 SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas": "min.insync.replicas={}"}
-"""Entries of a model that a reader has to know, and their words."""
+"""The entries of a model that a report states, and the words for each."""
 
 
 def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str]]:
@@ -60,27 +56,24 @@ def methods(instance: Instance, action: str) -> str:
     """Return the methods of Kafka that an action of the model stands for; empty for a fault, which is not code."""
     for declared, alternative in zip(instance.model.actions, instance.alternatives, strict=True):
         if declared.name == action and alternative is not None:
-            told = " ".join(declared.alternatives[alternative].documentation.split())
-            return ", ".join(name.strip() for name in IN_KAFKA.findall(told))
+            documentation = " ".join(declared.alternatives[alternative].documentation.split())
+            return ", ".join(name.strip() for name in IN_KAFKA.findall(documentation))
     return ""
 
 
 def _history(report: Report, trace: Trace) -> Iterator[Text | Rows | Files]:
     yield Text(_rules(report.history, trace.instance))
-    told = steps_in_words(trace)[1:]
-    steps = zip(trace.steps, told, strict=True)
-    rows = [
-        (str(number), words, _as_code(methods(trace.instance, step.action)))
-        for number, (step, words) in enumerate(steps, 1)
-    ]
-    yield Rows(("", "what happens", "in Kafka"), rows)
+    code = [methods(trace.instance, step.action) for step in trace.steps]
+    places = [f"`{names}`" if names else "a fault" for names in code]
+    numbers = map(str, range(1, len(places) + 1))
+    yield Rows(("", "what happens", "in Kafka"), [*zip(numbers, steps_in_words(trace)[1:], places, strict=True)])
     yield Text(report.cause)
     yield Files(
-        [
-            (DRAWING, "the same history, drawn"),
-            (STEPS, "each step with the state of all brokers after it"),
-            (TRACE, "the same history for `trace show` and `conform replay`"),
-        ]
+        {
+            DRAWING: "the same history, drawn",
+            STEPS: "each step with the state of all brokers after it",
+            TRACE: "the same history for `trace show` and `conform replay`",
+        }
     )
 
 
@@ -88,19 +81,16 @@ def _rules(history: History, instance: Instance) -> str:
     """The settings of the cluster in the history, and the rules of Kafka that its brokers follow."""
     entries = instance.model.entries
     values = {name: getattr(instance.configuration, name) for name in entries}
-    told = [says.format(spell(entries[name], values[name])) for name, says in SETTINGS.items() if name in entries]
+    settings = [words.format(spell(entries[name], values[name])) for name, words in SETTINGS.items() if name in entries]
     if "unclean_elections" in entries:
-        told.append("unclean elections" if values["unclean_elections"] else "only clean elections")
-    changed = [name for name in pairs(history.configuration) if name.isupper()]
+        settings.append("unclean elections" if values["unclean_elections"] else "only clean elections")
     switches = [
-        f"`{name}={spell(entries[name], values[name])}` (the switch means: {entries[name].says})" for name in changed
+        f"`{name}={spell(entries[name], values[name])}` (the switch means: {entries[name].says})"
+        for name in pairs(history.configuration)
+        if name.isupper()
     ]
     rules = f"Kafka {history.protocol}" + (f", but with {' and '.join(switches)}" if switches else "")
-    return f"{', '.join(told)}. The rules are those of {rules}. It was found by isrcheck, a model checker."
-
-
-def _as_code(names: str) -> str:
-    return f"`{names}`" if names else "a fault"
+    return f"{', '.join(settings)}. The rules are those of {rules}. It was found by isrcheck, a model checker."
 
 
 def _test(report: Report) -> Iterator[Text | Listing]:
@@ -118,12 +108,12 @@ def _searched(report: Report) -> Iterator[Text | Rows]:
     )
     rows = [
         (
-            one.what + (f"; breaks {', '.join(f'`{name}`' for name in one.breaks)}" if one.breaks else ""),
-            one.protocol,
-            f"{one.depth} steps, {'exhausted' if one.exhausted else 'not exhausted'}",
-            f"{one.states:,}",
+            search.what + (f"; breaks {', '.join(f'`{name}`' for name in search.breaks)}" if search.breaks else ""),
+            search.protocol,
+            f"{search.depth} steps, {'exhausted' if search.exhausted else 'not exhausted'}",
+            f"{search.states:,}",
         )
-        for one in report.searches
+        for search in report.searches
     ]
     yield Rows(("change and bounds", "rules of Kafka", "depth", "states"), rows)
     yield from (Text(text) for text in (report.unsearched, report.proved) if text)
@@ -133,10 +123,10 @@ def _evidence(report: Report) -> Iterator[Text | Rows]:
     if not report.evidence:
         yield Text("Not driven on a real cluster. A search found the failure, and its cause was read in the source.")
         return
-    rows = [
-        (one.kafka, one.what, ", ".join(f"`{RECORDINGS}/{recording.name}`" for recording in one.recordings) or "-")
-        for one in report.evidence
-    ]
+    rows = []
+    for runs in report.evidence:
+        names = ", ".join(f"`{RECORDINGS}/{recording.name}`" for recording in runs.recordings)
+        rows.append((runs.kafka, runs.what, names or "-"))
     yield Rows(("Kafka", "runs", "recordings, in the sources of isrcheck"), rows)
 
 
@@ -161,12 +151,14 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield f"trace show {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
-    yield from (_search_with_change(report, one) for one in report.searches)
-    recordings = [recording for one in report.evidence for recording in one.recordings]
+    for search in report.searches:
+        changed = replace(report.history, protocol=search.protocol, configuration=search.configuration)
+        yield _command(changed, None if search.exhausted else search.depth)
+    recordings = [recording for runs in report.evidence for recording in runs.recordings]
     if recordings:
         yield "# Explains the recordings of real clusters; ISRCHECK is the folder with the sources of isrcheck:"
-    for one in recordings:
-        yield f'conform follow "$ISRCHECK"/{RECORDINGS}/{one.name} --protocol {one.protocol}'
+    for recording in recordings:
+        yield f'conform follow "$ISRCHECK"/{RECORDINGS}/{recording.name} --protocol {recording.protocol}'
 
 
 def is_replayed(instance: Instance) -> bool:
@@ -180,17 +172,11 @@ def is_replayed(instance: Instance) -> bool:
 
 def search_of(history: History) -> str:
     """Return the command that finds a history. A property of endless behaviours needs the whole state space."""
-    kind = next(one.kind for one in history.instance.properties if one.name == history.property_name)
+    kind = next(prop.kind for prop in history.instance.properties if prop.name == history.property_name)
     return _command(history, None if kind in WHOLE else history.depth)
 
 
-def _search_with_change(report: Report, search: Search) -> str:
-    changed = replace(report.history, protocol=search.protocol, configuration=search.configuration)
-    return _command(changed, None if search.exhausted else search.depth)
-
-
 def _command(history: History, bound: int | None) -> str:
-    limit: Sequence[str] = () if bound is None else ("--bound", str(bound))
-    instance = history.instance
-    words = words_of_name(history.model, instance), limit, words_of_values(instance)
-    return shlex.join(["check", *(word for part in words for word in part), "--details"])
+    limit = [] if bound is None else ["--bound", str(bound)]
+    name, values = words_of_name(history.model, history.instance), words_of_values(history.instance)
+    return shlex.join(["check", *name, *limit, *values, "--details"])

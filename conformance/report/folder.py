@@ -1,8 +1,4 @@
-"""The files of a report, and of the folder with all reports.
-
-In:  known failures that have a report.
-Out: the content of each file, by its path in the folder.
-"""
+"""The files of a report, and of the folder with all reports."""
 
 from __future__ import annotations
 
@@ -46,7 +42,7 @@ def all_files(shown: Sequence[Failure]) -> Mapping[str, Page | str]:
         facts = headline(trace), f"releases: {failure.releases}", report.severity
         address = f"{failure.name}/{INDEX}"
         entries.append(Entry(report.summary, address, trace.verdict or "", failure.number, facts))
-        files |= {f"{failure.name}/{name}": made for name, made in _files(failure, report, trace).items()}
+        files |= {f"{failure.name}/{name}": file for name, file in _files(failure, report, trace).items()}
     return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **files}
 
 
@@ -61,11 +57,7 @@ def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, Page 
     # The test has the name of the class to which it belongs.
     test = report.sketch.file.rpartition("/")[2]
     others = Files(
-        [
-            (ISSUE, "the text of an issue, in the markup of JIRA"),
-            (test, "the test"),
-            (content.SCRIPT, "the commands"),
-        ]
+        {ISSUE: "the text of an issue, in the markup of JIRA", test: "the test", content.SCRIPT: "the commands"}
     )
     return {
         INDEX: _page(f"{failure.number}: {report.summary}", facts, [*parts, others]),

@@ -1,7 +1,6 @@
 """`conform report`: a known failure as a folder from which an issue of Kafka can be filed.
 
-In:  the command line; the library of known failures.
-Out: a folder, whose files are printed, and an exit code. No search is needed: the steps are taken again.
+The library of known failures holds the steps, which are taken again; no search is needed.
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of one failure, or of all."""
     word, out, force = arguments.failure, arguments.out, arguments.force
-    made = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
-    begin(out, "with -o DIR", replace=force, or_else=", or add --force")
-    for folder in sorted({(out / name).parent for name in made} - {out}):
+    texts = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
+    for folder in sorted({out, *((out / name).parent for name in texts)}):
         begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
-    for file in write_all(out, made, replace=force):
+    for file in write_all(out, texts, replace=force):
         say(escaped(str(file)))
     return DONE
 
 
 def _chosen(word: str) -> Failure:
     """The failure that a word names. Raises UsageError."""
-    named = [one for one in failures() if one.is_called(word)]
+    named = [failure for failure in failures() if failure.is_called(word)]
     if not named:
         raise UsageError(refusal(word))
-    chosen = [one for one in named if one.report]
+    chosen = [failure for failure in named if failure.report]
     if not chosen:
-        has = ", ".join(one.number for one in reported().values())
-        raise UsageError(f"{escaped(word)} has no report; the failures with a report are {has}")
+        numbers = ", ".join(failure.number for failure in reported().values())
+        raise UsageError(f"{escaped(word)} has no report; the failures with a report are {numbers}")
     if len(chosen) > 1:
-        raise UsageError(f"{escaped(word)} names {', '.join(one.number for one in chosen)}; give one of them")
+        numbers = ", ".join(failure.number for failure in chosen)
+        raise UsageError(f"{escaped(word)} names {numbers}; give one of them")
     return chosen[0]

@@ -1,4 +1,4 @@
-"""Tests of the architecture: allowed imports, floors without circles, and docstrings of everything public.
+"""Tests of the architecture: allowed imports, floors without circles, docstrings of rooms, private names in tests.
 
 Files are parsed, not imported, so that an import inside a function counts as well.
 """
@@ -17,6 +17,8 @@ import networkx as nx
 import pytest
 
 from conformance.tests.support.places import PROJECT as ROOT
+
+pytestmark = pytest.mark.sampled
 
 MAY_IMPORT = {
     "models": {"models"},
@@ -61,19 +63,10 @@ FLOORS = {
 """The rooms of a folder from the top floor down: a room imports only what stands on a floor below it."""
 
 ROOTS = ("__main__.py", "cli.py")
-"""Where everything of a folder comes together. What else lies beside them stands below its rooms."""
+"""Where everything of a folder comes together. Other files beside them are on the lowest floor."""
 
 COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 """One composition root per command; nobody imports them."""
-
-MODELLING_LANGUAGE = (
-    *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/quorum/"),
-    *("models/coordinator/", "models/tier.py"),
-    *("models/published/", "models/examples/", "models/isr/", "models/cap/"),
-    "models/placement/failures.py",
-    "models/log.py",
-)
-"""Files in the modelling language: an action whose name is a sentence needs no docstring, its module does."""
 
 
 def sources(*folders: str) -> Iterator[Path]:
@@ -172,21 +165,16 @@ def circles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return [sorted(one) for one in nx.strongly_connected_components(drawn) if len(one) > 1]
 
 
-def undocumented(text: str) -> Iterator[str]:
-    """The names of public classes, functions and methods without a docstring; "" is the module."""
-    tree = ast.parse(text)
-    if ast.get_docstring(tree) is None:
-        yield ""
-    yield from _undocumented(tree, "")
-
-
-def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
-    for child in node.body:
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
-            if ast.get_docstring(child) is None:
-                yield prefix + child.name
-            if isinstance(child, ast.ClassDef):
-                yield from _undocumented(child, f"{prefix}{child.name}.")
+def private_names(text: str) -> set[str]:
+    """The private names of the product that a test imports, or replaces with `monkeypatch`."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isrcheck"):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+            texts = [word.value for word in node.args[:2] if isinstance(word, ast.Constant)]
+            names |= {str(text).rpartition(".")[2] for text in texts}
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
 # -------------------------------------------------------------------------------------------------------- the rules
@@ -255,12 +243,10 @@ def test_the_cluster_imports_no_other_package() -> None:
     assert offenders({name: {one.partition(".")[0] for one in those} - standard for name, those in found.items()}) == {}
 
 
-def test_every_public_name_has_a_docstring() -> None:
-    missing = {name: set(undocumented(text_of(name))) for name in [*PRODUCT, *CLUSTER]}
-    for name in missing:
-        if name.startswith(MODELLING_LANGUAGE):
-            missing[name] &= {""}
-    assert offenders(missing) == {}
+def test_tests_touch_no_private_names() -> None:
+    """Lint reports `module._name` (SLF001)."""
+    tests = [name for name in EVERYTHING if name.startswith("conformance/tests/")]
+    assert offenders({name: private_names(text_of(name)) for name in tests}) == {}
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT.keys() - {"isrcheck/commands"}))
@@ -311,13 +297,18 @@ def test_an_import_of_a_command_is_detected(text: str) -> None:
     assert "isrcheck.checker.cli" in imported(text, "traces")
 
 
-def test_a_missing_docstring_is_detected() -> None:
-    text = (
-        "import os\n\n\ndef f():\n    pass\n\n\ndef _g():\n    pass\n\n\n"
-        'class C:\n    """Says."""\n\n    def m(self):\n        pass\n\n    def __len__(self):\n        return 0\n'
-    )
-    assert list(undocumented(text)) == ["", "f", "C.m"]
-    assert list(undocumented(f'"""Says."""\n{text}')) == ["f", "C.m"]
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from isrcheck.checker.cli import main, _run", {"_run"}),
+        ("from isrcheck import __version__\nfrom conformance.tests.support import _help", set()),
+        ('monkeypatch.setattr(searches, "_proved", None)', {"_proved"}),
+        ('monkeypatch.setattr("isrcheck.checker.cli._run", None)', {"_run"}),
+        ('monkeypatch.setattr(searches, "proved", _nothing)', set()),
+    ],
+)
+def test_a_private_name_is_detected(text: str, names: set[str]) -> None:
+    assert private_names(text) == names
 
 
 NAMED_FILE = re.compile(r"\b(?:models|traces|checker|conformance|benchmarks)/[\w/]+\.(?:py|md|toml|css|js)\b")

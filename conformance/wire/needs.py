@@ -1,8 +1,4 @@
-"""Says what has to be installed before a command of the wire can run.
-
-In:  the name of a command.
-Out: nothing, or UsageError with the cure.
-"""
+"""Says what has to be installed before a command of the wire can run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`conform serve`: the executable cluster on the network, for real clients.
-
-In:  the command line; commands on standard input.
-Out: the address and events on stdout, errors on stderr, an exit code.
-"""
+"""`conform serve`: the executable cluster on the network, for real clients."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USU
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.console import BUGS
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
-from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent, print_event
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files
@@ -29,7 +25,6 @@ from isrcheck.traces.format.trace import label
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
 SERVED = tuple(name for name, switches in GENERATIONS.items() if not switches.has_kraft)
-LONGEST_LINE = 300
 
 
 OPTIONS = (
@@ -44,7 +39,7 @@ OPTIONS = (
     Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
     Option(
         "--advertise N",
-        "port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+        "port of broker 0 that clients get, if a proxy has it; the others follow (default: where it listens)",
         integer,
         default=0,
     ),
@@ -57,11 +52,13 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Serve the cluster, or play a trace under clients."""
     must_have_kio("serve")
-    if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
-        raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
-    if not 0 <= arguments.advertise <= LAST_PORT - arguments.replicas:
-        most = LAST_PORT - arguments.replicas
-        raise UsageError(f"--advertise {arguments.advertise}: give a port from 1 to {most}, or leave it out")
+    most = LAST_PORT - arguments.replicas
+    for option, port, cure in (
+        ("--port", arguments.port, "or 0"),
+        ("--advertise", arguments.advertise, "or leave it out"),
+    ):
+        if not 0 <= port <= most:
+            raise UsageError(f"{option} {port}: give a port from 1 to {most}, {cure}")
     if arguments.advertise and not arguments.port:
         raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
     if _is_any_address(arguments.host):
@@ -82,13 +79,13 @@ def run(arguments: argparse.Namespace) -> int:
         if not _is_loopback(arguments.host):
             say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
 
-    tell = _tell if arguments.verbose else be_silent
+    tell = print_event if arguments.verbose else be_silent
     at = Address(arguments.host, arguments.port, arguments.advertise)
-    given = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
+    shared = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
     try:
-        was_interrupted = asyncio.run(serve(*given, arguments.seconds))
+        was_interrupted = asyncio.run(serve(*shared, arguments.seconds))
     except OSError as error:
-        raise UsageError(f"{error}; name another with --port or --host") from None
+        raise UsageError(f"{error}; choose a different one with --port or --host") from None
     if was_interrupted:
         raise KeyboardInterrupt
     return DONE
@@ -120,7 +117,7 @@ def _play(arguments: argparse.Namespace) -> int:
         say(escaped(f"{file}: UNDECIDED: {error}"))
         return UNDECIDED
     except OSError as error:
-        raise UsageError(f"{error}; name another with --port or --host") from None
+        raise UsageError(f"{error}; choose a different one with --port or --host") from None
     if played.divergence is not None:
         first, *rest = played.divergence.lines(trace)
         say(escaped(f"{file}: {first}"), *(f"  {line}" for line in rest))
@@ -132,8 +129,8 @@ def _play(arguments: argparse.Namespace) -> int:
 def _switches(arguments: argparse.Namespace) -> Switches:
     try:
         switches = generation(arguments.protocol or USUAL)
-        for given in arguments.switch:
-            switches = switches.with_switch(*pair("--switch", given))
+        for option in arguments.switch:
+            switches = switches.with_switch(*pair("--switch", option))
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
     if switches.has_kraft:
@@ -154,8 +151,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _tell(line: str) -> None:
-    """Print an event; what clients send is escaped and cut off."""
-    say(escaped(line[:LONGEST_LINE]))

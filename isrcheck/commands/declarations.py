@@ -1,7 +1,6 @@
 """How a command is declared: its subcommands and its options are values; the parser is derived from them.
 
-In:  declarations; the words of the command line.
-Out: the values of the options, or a UsageError of one line with a cure.
+The words of a command line become the values of its options, or a UsageError of one line with a cure.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ def whole_number(complaint: str, least: int = 0, most: int = 10**MOST_DIGITS - 1
     return read
 
 
-def above_zero(complaint: str, most: float = float("inf")) -> Callable[[str, str], float]:
-    """Return a reader of numbers above 0; for any other text, a message ends in `complaint`."""
+def real_number(complaint: str, is_valid: Callable[[float], bool]) -> Callable[[str, str], float]:
+    """Return a reader of valid numbers; for any other text, a message ends in `complaint`."""
 
     def read(option: str, text: str) -> float:
         try:
             value = float(text)
         except ValueError:
-            value = -1.0
-        if not 0 < value < most:
+            value = float("nan")
+        if not is_valid(value):
             raise UsageError(f"{option} {text}: {complaint}")
         return value
 
@@ -68,8 +67,9 @@ seed = whole_number(f"not a seed; give 0 to {MOST_SEED}", most=MOST_SEED)
 depth = whole_number("not a depth; give 0 to 9999", most=9999)
 threads = whole_number(f"not a number of threads; give 1 to {MOST_THREADS}", least=1, most=MOST_THREADS)
 port = whole_number(f"not a port; give a number from 1 to {MOST_PORT}", least=1, most=MOST_PORT)
-seconds = above_zero("not a time; give a number of seconds above 0")
-minutes = above_zero("not a time; give a number of minutes above 0")
+seconds = real_number("not a time; give a number of seconds above 0", lambda value: 0 < value < float("inf"))
+minutes = real_number("not a time; give a number of minutes above 0", lambda value: 0 < value < float("inf"))
+share = real_number("not a share between 0 and 1", lambda value: 0 <= value <= 1)
 
 
 def integer(option: str, text: str) -> int:
@@ -78,17 +78,6 @@ def integer(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"{option} {text}: not a whole number") from None
-
-
-def share(option: str, text: str) -> float:
-    """Read a number from 0 to 1. Raises UsageError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise UsageError(f"{option} {text}: not a share between 0 and 1")
-    return value
 
 
 def memory(option: str, text: str) -> int:
@@ -147,40 +136,28 @@ class Option:
     typed: str
     """How it is typed: an option `--json`, `--bound N` or `-o --out DIR`; an argument `FILE`, `[FILE]`, `FILE ...` or
     `[FILE ...]`. The value of an argument with dots is a tuple."""
-
     help: str
     """The help text; `%(default)s` stands for the default."""
-
     read: Read = as_typed
     """Reads the text of the option or argument."""
-
     default: Any = None
     """The value if the option is not typed; a text is read like a typed one."""
-
     choices: tuple[str, ...] = ()
     """The only values that are accepted."""
-
     is_required: bool = False
     """Whether the option must be typed."""
-
     is_repeated: bool = False
     """Whether the option may be typed several times; the value is then a tuple."""
-
     excludes: str = ""
     """The name of a group of options of which only one may be typed."""
-
     group: str = ""
     """The heading of the option in the help."""
-
     field: str = ""
     """The name of its value; by default that of the option."""
-
     only: Only | None = None
     """The forms of `check` that accept the option; None: all forms that do not refuse it."""
-
     name: str = declared(init=False)
     """The longest name, such as `--out`; for an argument, its name in the help."""
-
     metavar: str | None = declared(init=False)
     """The name of the value in the help, such as DIR."""
 
@@ -228,7 +205,7 @@ class Option:
         """Return the option's value, or its default if the option was not typed. Raises UsageError."""
         text = getattr(typed, self.field)
         if self.has_many_values:
-            return tuple(self.read(self.name, one) for one in text)
+            return tuple(self.read(self.name, part) for part in text)
         return self.read(self.name, text) if isinstance(text, str) else text
 
     def spelled(self, typed: argparse.Namespace) -> str:
@@ -258,19 +235,14 @@ class Subcommand:
 
     name: str
     """The word that selects it; for a form, its name in messages."""
-
     module: str = ""
     """The full name of the module; empty: the word is only listed here, and starts another command."""
-
     help: str = ""
     """What it does, in one line."""
-
     examples: tuple[str, ...] = ()
     """Whole commands, for the help."""
-
     description: str = ""
     """The beginning of its help."""
-
     takes_rest: bool = False
     """Whether other words than its options are left to the model, whose configuration entries are options."""
 
@@ -281,16 +253,12 @@ class Command:
 
     name: str
     """As typed, such as `trace`."""
-
     description: str
     """What it does, in one sentence."""
-
     subcommands: tuple[Subcommand, ...]
     """In the order of the help."""
-
     epilog: str = ""
     """The end of its help."""
-
     bad_input: tuple[type[Exception], ...] = ()
     """Errors, in addition to UsageError, that the user's input causes."""
 
@@ -327,7 +295,7 @@ class Command:
         """
         parser = self.parser(words)
         typed, rest = parser.parse_known_args(words)
-        subcommand = next(one for one in self.subcommands if one.name == typed.subcommand)
+        subcommand = next(each for each in self.subcommands if each.name == typed.subcommand)
         if rest and not subcommand.takes_rest:
             option = next((word for word in rest if word.startswith("-")), "")
             close = alike(option, parser.subcommands.choices[subcommand.name].options())
@@ -378,29 +346,22 @@ MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", field="target")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelArguments:
-    """The model and the configuration that a command line gives."""
+    """The model and the configuration that a command line names."""
 
     command: str
     """The name of the command, for messages."""
-
     reserved: tuple[str, ...]
     """The options of the command itself, whose names a model's entries cannot have."""
-
     target: str | None
     """The name of a built-in model, or FILE.py."""
-
     protocol: str | None
-    """The name of the protocol, if one is given."""
-
+    """The name of the protocol; None if the command line names none."""
     settings: tuple[str, ...] = ()
     """The values of `--set`, each as NAME=VALUE."""
-
     switches: tuple[str, ...] = ()
     """The values of `--switch`, each as NAME=VALUE."""
-
     swaps: tuple[str, ...] = ()
     """The values of `--swap`, each as ACTION=PROTOCOL."""
-
     rest: tuple[str, ...] = ()
     """The remaining words of the command line, which may be options of the model."""
 

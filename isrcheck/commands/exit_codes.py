@@ -1,8 +1,4 @@
-"""The exit codes of check, trace, conform and isrcheck.
-
-In:  nothing.
-Out: numbers. Importing them imports nothing else.
-"""
+"""The exit codes of check, trace, conform and isrcheck. Importing them imports nothing else."""
 
 SAFE = DONE = 0
 """No promise is broken; or the command has done its work."""
@@ -36,4 +32,4 @@ INTERRUPTED = 130
 
 
 class UndecidedError(Exception):
-    """An engine was lost during its work: its findings count, and nothing else is decided. Ends with UNDECIDED."""
+    """An engine was lost during its work: its findings count, the rest is undecided. Ends with UNDECIDED."""

@@ -1,8 +1,5 @@
 """A command as a program: its version, its start, its streams, Ctrl-C, its errors and its end.
 
-In:  the name of a command, and the module that holds its function `main`.
-Out: the command's exit code; one line on stderr for every error.
-
 From the first instant, Ctrl-C ends a command with one line. Importing its code takes a second, in which no work has
 begun: during it, Ctrl-C ends the process at once. So this module imports what it needs in its functions.
 """
@@ -39,9 +36,6 @@ def version() -> str:
 def product() -> str:
     """The name and the version of the product."""
     return f"isrcheck {version()}"
-
-
-# ------------------------------------------------------------------------------------------------------------- start
 
 
 def run(name: str, module: str) -> int:
@@ -93,9 +87,6 @@ def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
             hook(unraisable)
 
     return tell
-
-
-# ----------------------------------------------------------------------------------------------------------- streams
 
 
 def open_streams() -> None:
@@ -158,9 +149,6 @@ def complain(command: str, message: str) -> int:
 
     print(f"{command}: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return USAGE
-
-
-# ---------------------------------------------------------------------------------------------------- Ctrl-C, errors
 
 
 class interrupts:  # noqa: N801 - used like a function, as in `with interrupts() as signals`

@@ -1,8 +1,6 @@
 """Builds an instance from a command line: a model's name, its protocol, and a value for each of its entries.
 
-In:  the parsed arguments (`ModelArguments`) of a command that has options of its own.
-Out: an `Instance`; and, in the other direction, the words that configure an instance.
-
+The parsed arguments (`ModelArguments`) of a command become an `Instance`; and an instance, the words that configure it.
 Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`, `--switch
 NAME=on`).
 """
@@ -23,18 +21,14 @@ from isrcheck.models.messages import UsageError, nearest
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
-    """Return the named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
+    """Return the named model, and the protocol in its name (published/kip_101); or the model in FILE.py. Raises
+    UsageError."""
     assert arguments.target is not None
-    return model_named(arguments.target)
-
-
-def model_named(target: str) -> tuple[Model, str | None]:
-    """Return the model that `target` names, and the protocol in it, as in published/kip_101. Raises UsageError."""
-    if target.endswith(".py"):
+    if arguments.target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.
         with redirect_stdout(sys.stderr):
-            return registry.load_file(Path(target)), None
-    return registry.load(target)
+            return registry.load_file(Path(arguments.target)), None
+    return registry.load(arguments.target)
 
 
 def instance_of(arguments: ModelArguments) -> Instance:
@@ -55,9 +49,9 @@ def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
 def values_of(model: Model, arguments: ModelArguments) -> dict[str, int]:
     """Return the value of every entry that the command line sets. Raises UsageError."""
     values: dict[str, str] = {}
-    for name, value in _given(model, arguments):
+    for name, value in _typed(model, arguments):
         if values.setdefault(name, value) != value:
-            raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
+            raise UsageError(f"{name} is set twice, to {values[name]} and to {value}; keep one of them")
     return {name: parse(name, model.entries[name], value) for name, value in values.items()}
 
 
@@ -78,19 +72,18 @@ def pair(option: str, text: str) -> tuple[str, str]:
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
-    candidates = [one for one, entry in model.entries.items() if entry.is_switch or not is_switch]
+    candidates = [key for key, value in model.entries.items() if value.is_switch or not is_switch]
     if entry not in candidates:
-        what = "switch" if is_switch else "configuration entry"
+        kind = "switch" if is_switch else "configuration entry"
         there = nearest(name, candidates) if candidates else "leave it out"
-        raise UsageError(f"{model.name} has no {what} {name}; {there}")
+        raise UsageError(f"{model.name} has no {kind} {name}; {there}")
     return entry
 
 
-def _given(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
+def _typed(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
     """The name and text of every entry that the command line sets; several times if the entry is set several times."""
     for name, values in _own_options(model, arguments).items():
-        for value in values:
-            yield name, value
+        yield from ((name, value) for value in values)
     for kind, texts in (("--set", arguments.settings), ("--switch", arguments.switches)):
         for text in texts:
             name, value = pair(kind, text)
@@ -103,9 +96,8 @@ def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[s
     for name, entry in model.entries.items():
         if entry.option is not None:
             if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
-                raise UsageError(
-                    f"{model.path}: the option of {name} is {entry.option!r}; write it as in option='--replicas'"
-                )
+                what = f"{model.path}: the option of {name} is {entry.option!r}"
+                raise UsageError(f"{what}; write it as in option='--replicas'")
             if entry.option in taken:
                 both = f"{name} and {taken[entry.option]} have the same option {entry.option}"
                 raise UsageError(f"{model.path}: {both}; rename that of {name}")
@@ -137,10 +129,8 @@ def words_of_values(instance: Instance) -> list[str]:
     for name, value in instance.configuration.items():
         if value != usual[name]:
             entry = instance.model.entries[name]
-            text = spell(entry, value)
-            words += (
-                [entry.option, text] if entry.option else ["--switch" if entry.is_switch else "--set", f"{name}={text}"]
-            )
+            text, kind = spell(entry, value), "--switch" if entry.is_switch else "--set"
+            words += [entry.option, text] if entry.option else [kind, f"{name}={text}"]
     for action, protocol in instance.swaps.items():
         words += ["--swap", f"{action}={protocol}"]
     return words

@@ -114,13 +114,13 @@ class State:
 
 @contradiction
 def more_in_sync_than_replicas(c):
-    """min_insync_replicas: there are not so many replicas; give a smaller one, or more replicas."""
+    """min_insync_replicas is above the number of replicas; give a smaller one, or more replicas."""
     return c.min_insync_replicas > c.replicas
 
 
 @initial
 def leader_with_all_replicas_in_sync(s, leader: Replica):
-    """Replica 0 leads: the others are alike."""
+    """Replica 0 leads; the other replicas are alike."""
     require(leader == 0)
     s.leads[leader] = True
     for member in range(s.replicas):
@@ -166,7 +166,7 @@ def follows(s, follower, leader):
 
 
 def common_end(s, a, b):
-    """The end of what both logs have in common."""
+    """The end of the common beginning of both logs."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -184,7 +184,7 @@ def write_isr(s, leader, member, is_in):
 
 @action
 def network_is_cut(s, away: Brokers, clients_away: Clients):
-    """The chosen brokers and clients are on the other side than the controller."""
+    """The chosen brokers and clients are on the other side of the cut than the controller."""
     require(not s.is_cut)
     require(s.cuts_so_far < s.cuts)
     require(any(away[broker] for broker in range(s.replicas)))
@@ -211,7 +211,7 @@ def network_heals(s):
 
 @action
 def client_writes(s, client: Client, broker: Replica):
-    """The broker, which takes itself for the leader, appends the next record."""
+    """The broker, which believes that it leads, appends the next record."""
     require(s.next_record < s.records)
     require(reaches(s, client, broker))
     require(s.leads[broker])
@@ -226,7 +226,7 @@ def client_writes(s, client: Client, broker: Replica):
 
 @action
 def client_writes_in_vain(s, client: Client, broker: Replica):
-    """With acks=0, the producer takes for written what it has sent, also to a leader that it does not reach."""
+    """With acks=0, the producer regards a record as written once it is sent, even if it does not reach the leader."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     require(s.controller_leader == broker)
@@ -241,7 +241,7 @@ def client_writes_in_vain(s, client: Client, broker: Replica):
 
 @action(fair="follower")
 def follower_fetches(s, leader: Replica, follower: Replica):
-    """The follower drops what the leader does not have, takes the next entry, and the leader's high watermark."""
+    """The follower drops what the leader lacks, takes the next entry, and adopts the leader's high watermark."""
     require(follows(s, follower, leader))
     require(
         common_end(s, leader, follower) < s.log_end_offset[leader]
@@ -257,8 +257,8 @@ def follower_fetches(s, leader: Replica, follower: Replica):
 
 @action(fair=True)
 def leader_commits_entry(s, leader: Replica):
-    """Every member of the ISR has the entry at the high watermark: it is shown to clients, and its producer gets an
-    answer, which is an error if the ISR has become too small."""
+    """Every member of the ISR has the entry at the high watermark: clients see it, and its producer gets an answer,
+    which is an error if the ISR has become too small."""
     require(s.leads[leader])
     require(has_entry(s, leader, s.high_watermark[leader]))
     require(not s.HW_MINISR_GATE or isr_size(s, leader) >= s.min_insync_replicas)
@@ -279,7 +279,7 @@ def leader_commits_entry(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, follower: Replica):
-    """The controller knows the leader, and agrees."""
+    """The broker is the leader of record, and knows it."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(follower != leader and s.isr[leader][follower])
@@ -288,7 +288,7 @@ def leader_shrinks_isr(s, leader: Replica, follower: Replica):
 
 
 def epoch_start(s, leader):
-    """The end of what the leader's log held when it was elected."""
+    """The log end of the leader when it was elected."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -298,7 +298,7 @@ def epoch_start(s, leader):
 
 @action
 def leader_expands_isr(s, leader: Replica, follower: Replica):
-    """The follower has what is committed, and what was there when the leader was elected; it may lack the rest."""
+    """The follower has what is committed, and what was there when the leader was elected; it may lack later entries."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(not s.isr[leader][follower])
@@ -320,7 +320,7 @@ def controller_appoints(s, leader):
 
 
 def learn_leader(s, broker):
-    """Whoever waits for an answer of a leader that was replaced gets an error. Kafka: DelayedProduce."""
+    """A producer that waits for a leader that was replaced gets an error. Kafka: DelayedProduce."""
     for r in range(s.records):
         if s.written_to[r] == broker:
             s.written_to[r] = NONE
@@ -332,7 +332,7 @@ def learn_leader(s, broker):
 
 @action
 def controller_elects(s, elected: Replica):
-    """The controller does not hear of the leader any more, and elects a member of the ISR."""
+    """The controller no longer hears the leader, and elects a member of the ISR."""
     require(s.controller_epoch < s.elections)
     require(s.is_away[s.controller_leader])
     require(s.controller_isr[elected] and not s.is_away[elected])
@@ -342,7 +342,7 @@ def controller_elects(s, elected: Replica):
 
 @action
 def controller_elects_uncleanly(s, elected: Replica):
-    """No member of the ISR is within reach."""
+    """The leader reaches no other member of the ISR."""
     require(s.controller_epoch < s.elections)
     require(s.unclean_so_far < s.unclean_elections)
     require(all(s.is_away[member] for member in range(s.replicas) if s.controller_isr[member]))
@@ -366,7 +366,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """The client reads everything that a broker shows which it takes for the leader, or which is a follower."""
+    """The client reads everything that a broker shows that it takes for the leader, or that is a follower."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
@@ -423,7 +423,7 @@ def monotonic_reads(s):
 
 
 def waits(s, r):
-    """The record waits for its acknowledgement at a leader that reaches its whole ISR, and the client."""
+    """The record waits for its acknowledgement at a leader that reaches its whole ISR and the client."""
     return (
         s.acks == Acks.ALL
         and s.written_to[r] != NONE
@@ -445,7 +445,7 @@ def some_request_waits(s):
 
 @leads_to(when=some_request_waits)
 def requests_are_answered(s):
-    """A leader that reaches its ISR acknowledges at last, also during a cut."""
+    """A leader that reaches its ISR eventually acknowledges, also during a cut."""
     return not some_request_waits(s)
 
 
@@ -461,11 +461,11 @@ def is_answered(before, after, is_away):
 
 @sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_beside_the_controller(before, after):
-    """During the cut, on the controller's side."""
+    """During the cut, a client on the controller's side gets an answer."""
     return is_answered(before, after, False)
 
 
 @sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_away_from_the_controller(before, after):
-    """During the cut, on the other side."""
+    """During the cut, a client on the other side gets an answer."""
     return is_answered(before, after, True)

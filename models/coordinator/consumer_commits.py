@@ -3,7 +3,7 @@
 One partition, one consumer of a group, enable.auto.commit=true. A background thread fetches records into a buffer. A
 call of poll() collects records from it, which moves the position, and then returns them. The application has processed
 what was returned when it calls poll() again. A consumer that crashes starts again from the committed offset, or, if
-there is none, where auto.offset.reset says.
+no offset is committed, where auto.offset.reset says.
 
 Kafka: ClassicKafkaConsumer, ConsumerCoordinator.maybeAutoCommitOffsetsAsync; AsyncKafkaConsumer, FetchCollector,
 CommitRequestManager, SubscriptionState.allConsumed, OffsetsRequestManager (KIP-848, KIP-1327).
@@ -65,11 +65,11 @@ class EndOffset(Domain, size=lambda configuration: configuration.records + 1):
 
 
 class State:
-    # The partition, and the group.
+    # The partition and the group.
     exists = field(values=Flag)
     log_end_offset = field(values=EndOffset)
     committed_offset = field(values=optional(EndOffset), initially=NONE)
-    first_offset = field(values=optional(EndOffset), initially=NONE)  # where the group began; NONE: it has not yet
+    first_offset = field(values=optional(EndOffset), initially=NONE)  # where the group began; NONE: not yet
 
     # The consumer: what it has fetched, collected and returned so far; NONE: it has no position yet.
     fetched_offset = field(values=EndOffset)
@@ -106,9 +106,6 @@ def new_partitions_are_not_told(configuration):
     return configuration.new_partitions_from_start and not configuration.NEW_PARTITIONS_ARE_TOLD
 
 
-# ------------------------------------------------------------------------------------------------------------ the steps
-
-
 @action
 def partition_is_created(s):
     """The topic gets another partition; producers may find it before consumers do (metadata.max.age.ms)."""
@@ -124,7 +121,7 @@ def producer_appends(s):
 
 
 def begins_at_start(s):
-    """Where the policy is `earliest`, or the policy for new partitions is."""
+    """The consumer starts at the beginning: the policy, or the policy for new partitions, is `earliest`."""
     return s.auto_offset_reset == Reset.EARLIEST or (s.partition_is_added and s.new_partitions_from_start)
 
 
@@ -157,7 +154,7 @@ def background_fetches(s):
 
 @action
 def application_polls(s):
-    """The application calls poll(): it has processed what the call before returned."""
+    """The application calls poll(): it has processed the records that the previous call returned."""
     require(s.position != NONE and not s.is_polling)
     s.is_polling = True
     for offset in range(s.records):
@@ -175,7 +172,7 @@ def poll_collects(s):
 
 @action
 def poll_returns(s):
-    """The application gets the records that were collected, if any."""
+    """The application gets the records that were collected, if any were."""
     require(s.is_polling)
     for offset in range(s.records):
         if s.returned_offset <= offset < s.position:
@@ -188,8 +185,8 @@ def poll_returns(s):
 def consumer_commits(s):
     """auto.commit.interval.ms is over: the position is committed.
 
-    The classic consumer looks for that in poll(), before it collects anything; the new one's background thread took the
-    position whenever the time had come. Since KAFKA-18641, poll() tells it when to.
+    The classic consumer checks this in poll(), before it collects records. The background thread of the new consumer
+    took the position whenever the time had come; since KAFKA-18641, poll() tells it when to.
     """
     require(s.position != NONE)
     require(s.COMMITS_AT_ANY_TIME or (s.is_polling and s.position == s.returned_offset))
@@ -199,7 +196,7 @@ def consumer_commits(s):
 
 @action
 def consumer_restarts(s):
-    """It crashes, and starts again without position and buffer."""
+    """The consumer crashes, and starts again without position and buffer."""
     require(s.restarts_left > 0)
     require(s.position != NONE)
     s.restarts_left -= 1
@@ -209,12 +206,9 @@ def consumer_restarts(s):
     s.is_polling = False
 
 
-# ------------------------------------------------------------------------------------------------------------- promises
-
-
 @always
 def committed_records_were_returned(s):
-    """No record below the committed offset was kept from the application."""
+    """The application got every record below the committed offset."""
     return all(
         s.was_returned[offset] or s.was_passed_over[offset] or s.committed_offset <= offset
         for offset in range(s.records)
@@ -223,7 +217,7 @@ def committed_records_were_returned(s):
 
 @always
 def committed_records_were_processed(s):
-    """Whatever is below the committed offset was processed: the application has called poll() after it was returned."""
+    """The application has processed every record below the committed offset: it has called poll() again."""
     return all(
         s.was_processed[offset] or s.was_passed_over[offset] or s.committed_offset <= offset
         for offset in range(s.records)
@@ -232,8 +226,8 @@ def committed_records_were_processed(s):
 
 @always
 def no_record_is_skipped(s):
-    """At least once: no consumer begins behind a record that the application never got. With `latest`, a group has the
-    records since its first consumer found its position; of a partition that is added, it has all."""
+    """At least once: no consumer begins behind a record that the application never got. With `latest`, a group is
+    promised the records since its first consumer found its position; of a partition that is added, all."""
     return s.position == NONE or all(
         s.was_returned[offset] or offset < s.first_offset or s.returned_offset <= offset for offset in range(s.records)
     )
@@ -252,7 +246,7 @@ def a_consumer_goes_on(s):
 
 @sometimes
 def a_poll_has_collected_a_record(s):
-    """The position is ahead of what the application has."""
+    """The position is ahead of the records that the application has."""
     return s.is_polling and s.position > s.returned_offset
 
 

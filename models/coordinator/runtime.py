@@ -48,10 +48,10 @@ class Service(IntEnum):
 
 
 class Kind(IntEnum):
-    """What a record says.
+    """The content of a record.
 
     COMMIT: an offset commit of the group, or the state of a share-partition (which records are acknowledged). MEMBER: a
-    record of a consumer group (KIP-848), which is valid only as long as the group is one. CLASSIC: the group becomes a
+    record of a consumer group (KIP-848), valid only while the group is a consumer group. CLASSIC: the group becomes a
     classic group, because the last member of the new protocol has left (ConsumerGroupMigrationPolicy).
     """
 
@@ -62,7 +62,7 @@ class Kind(IntEnum):
 
 
 class Answer(IntEnum):
-    """What the client of a write has been told. FAILED: NOT_COORDINATOR, and it asks again."""
+    """The answer to the client of a write. FAILED: NOT_COORDINATOR; the client sends the write again."""
 
     NONE = 0
     ACKNOWLEDGED = 1
@@ -80,7 +80,7 @@ class Configuration:
 
 
 class Replica(Domain, size="replicas"):
-    """A replica of the partition, and the broker that has it."""
+    """A replica of the partition, and its broker."""
 
 
 class Write(Domain, size="writes", letters=True):
@@ -100,7 +100,7 @@ class Epoch(Domain, size=lambda configuration: configuration.elections + 1):
 
 
 class State:
-    # The controller's decision, and what each broker has applied of it.
+    # The controller's decision, and how much of it each broker has applied.
     leader = field(values=Replica)
     leader_epoch = field(values=Epoch)
     known_epoch = field(Replica, values=Epoch)
@@ -111,7 +111,8 @@ class State:
     log_end_offset = field(Replica, values=EndOffset)
     high_watermark = field(Replica, values=EndOffset)
 
-    # The coordinator of each broker: its state in memory is what it has applied, in the order of the writes.
+    # The coordinator of each broker: its state in memory is the result of the writes that it has applied, in their
+    # order.
     is_active = field(Replica, values=Flag)
     loaded_in = field(Replica, values=Epoch)
     applied = field(Replica, Write, values=Flag)
@@ -119,13 +120,14 @@ class State:
     last_written_offset = field(Replica, values=EndOffset)
     unload_is_queued = field(Replica, values=Flag)
     is_listening = field(Replica, values=Flag)
-    heard_high_watermark = field(Replica, values=EndOffset)  # not handled yet; 0: none
+    heard_high_watermark = field(Replica, values=EndOffset)  # not handled yet; 0: nothing waits
 
-    # Each write: its record, who handles it, the offset that the high watermark has to reach, and the answer.
+    # Each write: its record, the broker that handles it, the offset that the high watermark has to reach, and the
+    # answer.
     next_write = field(values=between(0, "writes"))
     kind = field(Write, values=Kind)
     handled_by = field(Write, values=optional(Replica), initially=NONE)
-    awaited_offset = field(Write, values=EndOffset)  # 0: its record has not been flushed, or nobody waits
+    awaited_offset = field(Write, values=EndOffset)  # 0: its record has not been flushed, or no client waits
     answer = field(Write, values=Answer)
 
 
@@ -159,7 +161,7 @@ def is_classic(s, broker):
 
 
 def is_coordinator(s, broker):
-    """The coordinator is active, its broker leads in the current epoch, and nothing is to be unloaded."""
+    """The coordinator is active, its broker leads in the current epoch, and no unloading waits."""
     return (
         s.is_active[broker]
         and s.leads[broker]
@@ -177,7 +179,7 @@ def is_coordinator(s, broker):
 
 
 def take_write(s, broker, kind):
-    """The next write operation: its record joins the open batch, which is allocated if there is none."""
+    """The next write operation: its record joins the open batch, which is allocated if necessary."""
     for write in range(s.writes):
         if write == s.next_write:
             s.kind[write] = kind
@@ -197,7 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group. By the state in memory, the group is one."""
+    """ConsumerGroupHeartbeat: a record of a consumer group. The state in memory says that the group is one."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -207,10 +209,10 @@ def coordinator_handles_member(s, broker: Replica):
 
 @action
 def coordinator_converts_group(s, broker: Replica):
-    """The consumer group becomes a classic group. The records, of all members, are large, so they need an own batch.
+    """The consumer group becomes a classic group. The records of all members are large, so they need their own batch.
 
     The state in memory is changed first, and the records are not replayed. With KAFKA-20845 the empty batch that is
-    allocated for them is flushed, which fails and reverts the state to the last written offset; they are then put in
+    allocated for them is flushed, which fails and reverts the state to the last written offset; they are then put into
     another batch. Kafka: GroupMetadataManager.convertToClassicGroup, CoordinatorRuntime.append (KAFKA-19760).
     """
     require(s.service == Service.GROUP)
@@ -230,7 +232,7 @@ def is_unanswered(s, broker, write):
 
 
 def forget(s, broker):
-    """The state in memory is given up, and everything that waits for an answer fails with NOT_COORDINATOR."""
+    """The coordinator drops its state in memory, and fails everything that waits for an answer with NOT_COORDINATOR."""
     for write in range(s.writes):
         if is_unanswered(s, broker, write):
             s.answer[write] = Answer.FAILED
@@ -290,7 +292,7 @@ def coordinator_flushes_batch(s, broker: Replica):
 
 @action
 def coordinator_handles_high_watermark(s, broker: Replica):
-    """Writes up to the high watermark are acknowledged. One beyond what was written is refused with an error.
+    """Writes up to the high watermark are acknowledged. A high watermark beyond the written offset is refused.
 
     Kafka: HighWatermarkUpdate; SnapshottableCoordinator.updateLastCommittedOffset, DeferredEventQueue.completeUpTo.
     """
@@ -309,7 +311,7 @@ def coordinator_handles_high_watermark(s, broker: Replica):
 
 @action
 def coordinator_unloads(s, broker: Replica):
-    """The event that the loss of leadership has put in the queue. Kafka: CoordinatorRuntime.scheduleUnloadOperation."""
+    """The event that was queued when leadership was lost. Kafka: CoordinatorRuntime.scheduleUnloadOperation."""
     require(s.unload_is_queued[broker])
     s.unload_is_queued[broker] = False
     forget(s, broker)
@@ -317,7 +319,7 @@ def coordinator_unloads(s, broker: Replica):
 
 @action
 def coordinator_loads(s, broker: Replica):
-    """The coordinator of the leader replays its log to the end, and listens. Kafka: CoordinatorLoaderImpl.load."""
+    """The coordinator of the leader replays its whole log, and begins to listen. Kafka: CoordinatorLoaderImpl.load."""
     require(s.leads[broker])
     require(not s.is_active[broker])
     s.is_active[broker] = True
@@ -330,7 +332,7 @@ def coordinator_loads(s, broker: Replica):
 
 @action
 def coordinator_stays(s, broker: Replica):
-    """A leader that leads again, and has applied nothing in between, keeps its coordinator, in the new epoch.
+    """A broker that leads again, and has applied no record in between, keeps its coordinator, in the new epoch.
 
     Kafka: CoordinatorRuntime.scheduleLoadOperation, "is already active".
     """
@@ -387,7 +389,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to what it shares with the leader's. The high watermark goes down with it, silently."""
+    """The follower cuts its log to the part that it shares with the leader's; its high watermark falls unannounced."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
@@ -400,7 +402,7 @@ def follower_truncates(s, follower: Replica):
 
 
 def tell_high_watermark(s, broker):
-    """The coordinator, if it listens, notes the high watermark; it replaces what was noted and not handled.
+    """A coordinator that listens notes the high watermark, in place of one that it has noted but not handled.
 
     Kafka: CoordinatorRuntime.HighWatermarkListener.onHighWatermarkUpdated.
     """
@@ -447,7 +449,7 @@ def leader_advances_high_watermark(s):
 
 @always
 def acknowledged_commit_is_kept(s):
-    """Whatever a client was told to be written is in the leader's log."""
+    """The leader's log has every write that was acknowledged to a client."""
     return all(s.answer[write] != Answer.ACKNOWLEDGED or holds(s, s.leader, write) for write in range(s.writes))
 
 
@@ -465,7 +467,7 @@ def state_agrees_with_log(s):
 
 @always(applies=lambda configuration: configuration.service == Service.GROUP)
 def log_is_valid(s):
-    """The leader's log has no record of a consumer group behind the one that makes it a classic group."""
+    """The leader's log has no record of a consumer group after the record that makes it a classic group."""
     return not any(
         s.log[s.leader][earlier] != NONE
         and s.log[s.leader][later] != NONE

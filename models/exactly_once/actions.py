@@ -106,9 +106,9 @@ def producer_sends(s, record: Record, partition: Partition):
 
 @action(shows="{record} to {partition}")
 def application_resends(s, record: Record, partition: Partition):
-    """The application sends a record again, which it does not know to be delivered: to the producer, it is a new one.
+    """The application sends a record again whose delivery it does not know: to the producer, it is a new record.
 
-    The partitioner is asked again: another partition is possible, unless the record's key decides.
+    The partitioner chooses again: another partition is possible, unless the record's key decides.
     """
     require(s.application_resends == Resend.UNKNOWN)
     require(record < s.next_record)
@@ -125,8 +125,8 @@ def producer_retries(s, batch: Batch):
     """The producer sends a batch again, to the same partition and with the same numbers.
 
     It does so once no later batch is in flight: on one connection, the request would arrive after theirs. An idempotent
-    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). Its late request, if there is
-    one, is lost, and with it those that followed on the same connection.
+    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If its late request exists, it is
+    lost, with those that followed on the same connection.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -173,7 +173,7 @@ def producer_receives_error(s, batch: Batch):
 
 
 def is_next(s, batch):
-    """The batch follows the last one that was acknowledged. Kafka: TransactionManager.isNextSequence."""
+    """The batch follows the last acknowledged one. Kafka: TransactionManager.isNextSequence."""
     return s.batch_sequence[batch] == s.last_acked_sequence[s.batch_partition[batch]] + 1
 
 
@@ -183,9 +183,8 @@ def was_renumbered(s, batch):
 
 
 def waits_for_others(s, batch):
-    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap, as far as the producer knows. Up to
-    2.4 it knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry.
-    """
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER: as far as the producer knows, an earlier batch can still close the gap. Up to
+    2.4 it knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry."""
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)
@@ -194,11 +193,11 @@ def waits_for_others(s, batch):
 
 @action(shows="batch {batch}")
 def producer_receives_out_of_order(s, batch: Batch):
-    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier one, or there is a gap that nothing can fill.
+    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier one, or nothing can fill the gap.
 
-    Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch, and
-    send them again: also those whose fate is unknown, and which may be in the log. Up to 2.4 the batch is refused, and
-    the producer takes a new id. Kafka: TransactionManager.canRetry, handleFailedBatch.
+    Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch and
+    send them again, also those that may be in the log. Up to 2.4 the batch is refused, and the producer takes a new id.
+    Kafka: TransactionManager.canRetry, handleFailedBatch.
     """
     require(receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE))
     require(has_old_id(s, batch) or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
@@ -240,7 +239,7 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
 def producer_receives_error_past_deadline(s, batch: Batch):
     """An error is handled after delivery.timeout.ms (since 2.1): the callback reports the error, not a time-out.
 
-    Kafka: Sender.canRetry asks for the deadline before it looks at the error.
+    Kafka: Sender.canRetry checks the deadline before it looks at the error.
     """
     is_sequence_error = receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE) or receives(
         s, batch, Request.UNKNOWN_PRODUCER_ID
@@ -254,10 +253,10 @@ def producer_receives_error_past_deadline(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_gives_up(s, batch: Batch):
-    """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports a time-out.
+    """delivery.timeout.ms is over for a batch that waits to be sent again, and the callback reports a time-out.
 
-    Up to 2.0, request.timeout.ms limits how long it waits (ProducerBatch.maybeExpire). It is the earliest one of its
-    partition: the time of later ones began later. Nobody knows whether the batch is in the log: its sequence number is
+    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). The batch is the earliest of its
+    partition: the time of later ones began later. Whether it is in the log is unknown: its sequence number is
     unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
@@ -274,8 +273,8 @@ def producer_gives_up(s, batch: Batch):
 def producer_gives_up_in_flight(s, batch: FreedBatch):
     """delivery.timeout.ms is over while the request is being sent, and the callback reports a time-out.
 
-    The request goes on, and nobody waits for its answer. The sequence number is not marked as unresolved: only that of
-    a batch in retry is. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
+    The request goes on, but its answer is ignored. The sequence number is not marked as unresolved: only that of a
+    batch in retry is. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
     """
     require(s.deadlines_in_flight_left[0] > 0)
     require(s.batch_state[batch] == BatchState.IN_FLIGHT)
@@ -302,9 +301,8 @@ def producer_reuses_buffer(s, batch: FreedBatch, later: Batch):
 
 @action(shows="of {partition}")
 def producer_resolves_sequence(s, partition: Partition):
-    """Nothing of the partition is unfinished: either a later batch was acknowledged, and there is no gap, or the
-    producer takes a new epoch (up to 2.4: a new id). Kafka: TransactionManager.maybeResolveSequences.
-    """
+    """No batch of the partition is unfinished: either a later batch was acknowledged, so there is no gap, or the
+    producer takes a new epoch (up to 2.4: a new id). Kafka: TransactionManager.maybeResolveSequences."""
     require(s.unresolved_sequence[partition] != NONE)
     require(not has_unfinished(s, partition))
     is_resolved = s.next_sequence[partition] == s.last_acked_sequence[partition] + 1
@@ -317,7 +315,7 @@ def producer_resolves_sequence(s, partition: Partition):
 
 @action
 def producer_restarts(s):
-    """A new session with a new producer id; nothing is known of unfinished batches. Their requests may still arrive."""
+    """A new session with a new producer id, which knows no unfinished batches. Their requests may still arrive."""
     require(s.session < s.restarts)
     s.producer_id += 1
     begin_session(s)
@@ -327,8 +325,8 @@ def producer_restarts(s):
 def producer_restarts_with_the_same_id(s, block: OverlappingBlock):
     """The id of a new session is the first one of a block of producer ids, and was the last one of the block before.
 
-    A broker refuses a block that begins below its last id; up to 4.2, one that begins with it is taken (KAFKA-20031).
-    No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
+    A broker refuses a block that begins below its last id; up to 4.2 it accepts one that begins with that id
+    (KAFKA-20031). No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
     """
     require(s.OVERLAPPING_BLOCK_TAKEN)
     require(s.overlapping_blocks_left[block] > 0)
@@ -361,12 +359,12 @@ def arrives(s, batch):
 
 
 def answer(s, batch, with_what):
-    """The leader answers, if the producer still waits: with acks=0 or after it has given up it does not."""
+    """The leader answers if the producer still waits: not with acks=0, and not after the producer has given up."""
     s.request[batch] = with_what if s.batch_state[batch] == BatchState.IN_FLIGHT else Request.NONE
 
 
 def sent_content(s, batch):
-    """The batch whose records and numbers the request carries: its own, or the one that was written into its buffer."""
+    """The batch with the records and numbers of the request: its own, or one that was written into its buffer later."""
     if s.deadlines_in_flight > 0 and s.overwritten_by[batch] != NONE:
         return s.overwritten_by[batch]
     return batch
@@ -417,9 +415,8 @@ def is_in_sequence(s, batch, last):
 
 @action(shows="batch {batch}")
 def broker_appends(s, batch: Batch):
-    """The leader appends the batch. With acks=all it answers once the in-sync replicas have it: until then, a loss of
-    the record is the same as the loss of the request.
-    """
+    """The leader appends the batch. With acks=all it answers once the in-sync replicas have it: until then, losing the
+    record is the same as losing the request."""
     require(arrives(s, batch))
     require(not is_known_duplicate(s, batch))
     require(not is_idempotent(s) or is_in_sequence(s, batch, last_known(s, batch)))

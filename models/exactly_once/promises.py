@@ -1,4 +1,4 @@
-"""What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
+"""Kafka's promises about delivery; and properties that it does not promise, whose failure is permitted."""
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.actions import (
@@ -17,8 +17,6 @@ from isrcheck.models.exactly_once.state import (
 )
 from isrcheck.models.language import NONE, always, sometimes
 
-# --------------------------------------------------------------------------------------------- when nothing is promised
-
 
 def data_was_given_up(s):
     """A partition has lost a record: with acks=all, in an unclean election."""
@@ -31,19 +29,19 @@ def nothing_was_promised(s):
 
 
 def application_may_give_up(s):
-    """Nothing was promised, or the application does not send again what it does not know to be delivered."""
+    """Nothing was promised, or the application does not send a record again whose delivery it does not know."""
     return nothing_was_promised(s) or s.application_resends == Resend.NEVER
 
 
 def duplicates_are_not_recognised(s):
-    """Without idempotence a retry may be appended again; with it, also after the partition has lost or forgotten what
-    it knows of the producer."""
+    """Without idempotence a retry may be appended again; with idempotence too, once the partition has lost or forgotten
+    its knowledge of the producer."""
     return not is_idempotent(s) or data_was_given_up(s) or s.forgotten_producers_left < s.forgotten_producers
 
 
 def order_is_not_kept(s):
     """Without idempotence, a retry comes too late if several requests are in flight, and a request that the producer no
-    longer retries may come later than others."""
+    longer retries may arrive after later ones."""
     return (
         data_was_given_up(s)
         or s.forgotten_producers_left < s.forgotten_producers
@@ -64,11 +62,8 @@ def never_promised(s):
     return True
 
 
-# ------------------------------------------------------------------------------------------------------------- delivery
-
-
 def copies(s, record):
-    """How often the record is in the logs, of all partitions together."""
+    """The number of copies of the record in the logs of all partitions."""
     return sum(
         1
         for partition in range(s.partitions)
@@ -100,8 +95,7 @@ def delivered_at_least_once(s):
 
 @always(permitted=duplicates_are_not_recognised)
 def no_duplicates(s):
-    """No batch is twice in the log of its partition: what one call of send() wrote is there once, however often it was
-    retried."""
+    """No batch is twice in the log of its partition: what one call of send() wrote is there once, despite retries."""
     return not any(
         s.log_batch[partition][offset] != NONE and s.log_batch[partition][offset] == s.log_batch[partition][later]
         for partition in range(s.partitions)
@@ -158,9 +152,6 @@ def records_stay_in_their_partition(s):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------- order
-
-
 def is_written(s, batch):
     return any(s.log_batch[s.batch_partition[batch]][offset] == batch for offset in range(s.log_size))
 
@@ -198,16 +189,10 @@ def order_across_partitions(s):
     )
 
 
-# --------------------------------------------------------------------------------------------------------------- errors
-
-
 @always(permitted=data_was_given_up, applies=lambda configuration: configuration.enable_idempotence > 0)
 def sequence_errors_mean_loss(s):
     """The producer reports a sequence error only if a partition has lost records (KIP-192)."""
     return not any(s.batch_state[b] == BatchState.REFUSED for b in range(s.batches))
-
-
-# --------------------------------------- states and steps that must be reachable, to show that the model is not vacuous
 
 
 @sometimes(applies=lambda configuration: configuration.acks != Acks.ZERO)

@@ -65,7 +65,7 @@ class Partitioner(Spelled):
 
 
 class Resend(Spelled):
-    """Which records the application sends again: none, or those that it does not know to be delivered."""
+    """Which records the application sends again: none, or those whose delivery it does not know."""
 
     NEVER = 0
     UNKNOWN = 1
@@ -214,7 +214,7 @@ class InFlightDeadline(Domain, size=lambda configuration: 1 if configuration.dea
 
 
 def up_to_budget(name):
-    """The values of a budget's remaining amount. Budgets up to three share a state layout, and thus a kernel."""
+    """The remaining amount of a budget. Budgets up to three share a state layout, and thus a kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -273,26 +273,16 @@ class State:
     deadlines_in_flight_left = field(InFlightDeadline, values=between(0, "deadlines_in_flight"))
 
 
-BUDGETS = (
-    "epoch_bumps",
-    "lost_connections",
-    "rejections",
-    "delivery_timeouts",
-    "lossy_failovers",
-    "forgotten_producers",
-    "reloaded_producers",
-)
-
-RARE_BUDGETS = ("overlapping_blocks", "deadlines_in_flight")
+RARE_BUDGETS = ("overlapping_blocks_left", "deadlines_in_flight_left")
 """These have no cell if they are 0."""
 
 
 @initial
 def nothing_sent(configuration):
     """Empty logs, a producer with its first id, and the whole budgets."""
-    yield {f"{name}_left": getattr(configuration, name) for name in BUDGETS} | {
-        f"{name}_left": [getattr(configuration, name)] * (getattr(configuration, name) > 0) for name in RARE_BUDGETS
-    }
+    budgets = [name for name in vars(State) if name.endswith("_left")]
+    left = {name: getattr(configuration, name.removesuffix("_left")) for name in budgets}
+    yield left | {name: [left[name]] * (left[name] > 0) for name in RARE_BUDGETS}
 
 
 @terminal
@@ -350,7 +340,7 @@ def has_waiting(s, partition):
 
 
 def in_flight(s, partition):
-    """How many requests are in flight on the connection to the leader of this partition."""
+    """The number of requests in flight on the connection to the leader of this partition."""
     return sum(
         1 for b in range(s.batches) if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
     )
@@ -372,7 +362,7 @@ def leave_behind(s, batch):
 
 
 def has_old_id(s, batch):
-    """The producer has taken a new id since it numbered the batch. Nothing is known of such batches any more."""
+    """The producer has taken a new id since it numbered the batch, and has forgotten such batches."""
     return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id
 
 
@@ -396,7 +386,7 @@ def was_sent_to(s, record, partition):
 
 
 def is_delivered(s, record):
-    """The application was told that the record is delivered."""
+    """The application knows that the record is delivered."""
     return any(s.batch_record[b] == record and s.batch_state[b] == BatchState.DELIVERED for b in range(s.batches))
 
 
@@ -406,7 +396,7 @@ def is_pending(s, record):
 
 
 def is_left_alone(s, record):
-    """The application does nothing more about a record that it has sent."""
+    """The application has finished with a record that it has sent."""
     return (
         record < s.next_record
         and not is_pending(s, record)
@@ -426,7 +416,7 @@ def number_from_zero(s, partition):
 
 
 def forget_numbers(s):
-    """A new producer id: nothing is known of any partition."""
+    """A new producer id, of which no partition knows anything."""
     for partition in range(s.partitions):
         s.partition_epoch[partition] = 0
         s.next_sequence[partition] = 0
@@ -435,7 +425,7 @@ def forget_numbers(s):
 
 
 def leave_gap(s, partition):
-    """There is a gap in the sequence that nothing can fill: a new epoch (KIP-360), or up to 2.4 a new producer id.
+    """Nothing can fill a gap in the sequence: a new epoch begins (KIP-360), or up to 2.4 a new producer id.
 
     The new epoch renumbers the unfinished batches of this partition; those of the other partitions keep theirs. A new
     producer id renumbers nothing. Kafka: bumpIdempotentProducerEpoch, resetProducerId.
@@ -468,7 +458,7 @@ def close_up(s, batch):
 
 
 def can_be_overdue(s, batch):
-    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer numbers anew.
+    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer renumbers.
 
     It is the earliest one of its partition: the time of later ones began later. Without idempotence, and with
     KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
@@ -482,16 +472,17 @@ def can_be_overdue(s, batch):
 
 
 def leaves_gap(s, batch, is_sequence_error):
-    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: id)."""
+    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: an
+    id)."""
     return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
 
 
 def fail_overdue(s, batch, is_sequence_error):
     """The producer handles an error, or a disconnect, after delivery.timeout.ms: the batch fails with that error.
 
-    Retries are left, so that the client takes the batch for one that no leader has written, which it does not know
-    (KAFKA-14397): it does not mark the sequence number as unresolved, and the other unfinished batches of the partition
-    get new numbers, since 2.5 in a new epoch. Kafka: Sender.canRetry, completeBatch, handleFailedBatch.
+    Since retries are left, the client assumes that no leader has written the batch, which it cannot know (KAFKA-14397).
+    It does not mark the sequence number as unresolved, and the other unfinished batches of the partition get new
+    numbers, since 2.5 in a new epoch. Kafka: Sender.canRetry, completeBatch, handleFailedBatch.
     """
     s.delivery_timeouts_left -= 1
     s.batch_state[batch] = BatchState.REFUSED if is_sequence_error else BatchState.FAILED
@@ -520,7 +511,7 @@ def last_offset_of(s, partition, producer_id):
 
 
 def later_batches(s, partition, offset):
-    """How many batches of the same producer follow in the log."""
+    """The number of batches of the same producer that follow in the log."""
     return sum(
         1
         for later in range(s.log_size)

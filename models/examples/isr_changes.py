@@ -106,7 +106,7 @@ def asks_for_what_is(s):
 
 @action(fair=True)
 def controller_answers(s):
-    """The controller changes the ISR, unless the request is of an older epoch or asks for what is so already."""
+    """The controller changes the ISR, unless the request has an older epoch or asks for the present ISR."""
     require(s.request == Request.SENT)
     changes = not s.epoch_is_behind and not asks_for_what_is(s)
     for f in range(s.followers):
@@ -132,7 +132,7 @@ def learn(s):
 
 @action
 def controller_tells_the_leader(s):
-    """The leader learns the ISR by another way than the answer, and its request stays pending."""
+    """The leader learns the ISR in another way than by the answer, and its request stays pending."""
     require(s.epoch_is_behind)
     learn(s)
 
@@ -151,7 +151,7 @@ def a_change_is_pending(s):
 
 @leads_to(when=a_change_is_pending)
 def isr_changes_complete(s):
-    """A change of the ISR that the leader has asked for is completed or given up at last."""
+    """A change of the ISR that the leader has asked for is eventually completed or given up."""
     return not a_change_is_pending(s)
 
 
@@ -161,7 +161,7 @@ def a_follower_is_up_and_out(s):
 
 @leads_to(when=a_follower_is_up_and_out)
 def followers_rejoin_the_isr(s):
-    """A follower that is up and outside the ISR rejoins it at last, or stops again."""
+    """A follower that is up and outside the ISR eventually rejoins it, or stops again."""
     return not a_follower_is_up_and_out(s)
 
 

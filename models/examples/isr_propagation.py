@@ -1,16 +1,16 @@
 """How brokers hear of a changed ISR where leaders write it to ZooKeeper (up to 2.6): in batches, and after a while.
 
 One partition with one follower, which leaves the ISR and rejoins it. The leader notes each change, and a thread of the
-leader's broker tells the controller about them by a notification in ZooKeeper. The controller then reads the ISR, and
+leader's broker reports changes to the controller by a notification in ZooKeeper. The controller then reads the ISR, and
 sends it to all brokers (UpdateMetadata). Clients and tools see the ISR that a broker knows.
 
 KAFKA-2722: the thread waits until the ISR has not changed for five seconds, but no longer than a minute. The minute is
-the switch LATEST_AFTER_A_MINUTE: without it, an ISR that changes again and again (`unstable`) is never told. Clocks are
-flags here: time passes at last, and each change starts the five seconds anew. Kafka:
+the switch LATEST_AFTER_A_MINUTE: without it, an ISR that changes again and again (`unstable`) is never reported. Clocks
+are flags here: time passes eventually, and each change restarts the five seconds. Kafka:
 ReplicaManager.maybePropagateIsrChanges, KafkaController.processIsrChangeNotification.
 
 Left out: elections, which announce the ISR as well; a controller that fails; and an UpdateMetadata request that is not
-the latest one of its broker, because a later one replaces what it says.
+the latest one of its broker, because a later one replaces it.
 """
 
 from enum import IntEnum
@@ -35,7 +35,7 @@ class Configuration:
     brokers = bound(2, "brokers that answer clients", least=1, option="--brokers")
     changes = budget(3, "changes of the ISR, if it is not unstable", shapes=True, option="--changes")
     unstable = setting(False, "the ISR changes again and again, for ever", values=bool, option="--unstable")
-    LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2722)")
+    LATEST_AFTER_A_MINUTE = switch(True, "a change is reported after a minute, even if others follow (KAFKA-2722)")
 
 
 class Broker(Domain, size="brokers"):
@@ -50,9 +50,9 @@ class Request(IntEnum):
 
 class State:
     is_in_sync = field(values=Flag, initially=True)  # the follower is in the ISR that ZooKeeper has
-    has_news = field(values=Flag)  # the leader has changed the ISR, and the controller was not told
+    has_news = field(values=Flag)  # the leader has changed the ISR, and not notified the controller
     is_quiet = field(values=Flag)  # five seconds have passed since the last change
-    minute_has_passed = field(values=Flag)  # since the controller was told last
+    minute_has_passed = field(values=Flag)  # since the last notification
     has_notification = field(values=Flag)
     request = field(Broker, values=Request)
     is_shown = field(Broker, values=Flag, initially=True)  # the follower is in the ISR that the broker knows
@@ -110,7 +110,7 @@ def is_untold(s):
 
 @leads_to(when=is_untold)
 def changes_are_told(s):
-    """The controller hears at last that the ISR has changed."""
+    """The controller eventually hears that the ISR has changed."""
     return not is_untold(s)
 
 
@@ -120,7 +120,7 @@ def some_broker_is_behind(s):
 
 @leads_to(when=some_broker_is_behind)
 def brokers_show_the_isr(s):
-    """All brokers show the ISR as it is at last. An unstable ISR can be gone before they do."""
+    """All brokers eventually show the ISR as it is. An unstable ISR can be gone before they do."""
     return not some_broker_is_behind(s)
 
 

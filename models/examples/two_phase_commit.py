@@ -2,7 +2,7 @@
 
 A transaction manager asks resource managers to prepare, and tells them to commit once all of them are prepared.
 Messages are never removed: a message that was sent can be received any number of times, which models a network that
-delays and duplicates messages. Left out: crashes, and everything that a resource manager does besides the commit.
+delays and duplicates messages. Left out: crashes, and all other work of a resource manager.
 """
 
 from enum import IntEnum

@@ -56,7 +56,7 @@ class Written(Domain, size=lambda configuration: configuration.burst + 1):
 class State:
     behind = field(values=between(0, "most_behind"))  # records that the follower lacks
     known_behind = field(values=between(0, "most_behind"))  # records that it lacks, as far as the leader knows
-    behind_last = field(values=between(0, "most_behind"))  # records that it lacks of those there at its last fetch
+    behind_last = field(values=between(0, "most_behind"))  # of the records at its last fetch, those that it lacks
     ticks_since_fetch = field(values=between(0, lambda configuration: configuration.lag_time_max_ticks + 1))
     ticks_since_caught_up = field(values=between(0, lambda configuration: configuration.lag_time_max_ticks + 1))
     is_in_isr = field(values=Flag, initially=True)
@@ -64,8 +64,8 @@ class State:
     ticks_since_check = field(values=between(0, "check_ticks"))
     written = field(values=between(-1, "burst"), initially=-1)  # since the last tick; -1: not yet
     has_fetched = field(values=Flag)  # since the last tick
-    times_left = field(values=between(0, 2))  # how often the follower has left the ISR; 2 is often
-    is_late = field(values=Flag)  # the follower has once not had at a fetch what was there at the one before
+    times_left = field(values=between(0, 2))  # how often the follower has left the ISR; 2 means often
+    is_late = field(values=Flag)  # at some fetch, the follower lacked records of the fetch before
 
 
 @contradiction
@@ -86,9 +86,6 @@ def no_follower_lacks_so_many(c):
     return c.SHRINK_RULE == ShrinkRule.MESSAGES and c.lag_max_messages >= c.most_behind
 
 
-# ------------------------------------------------------------------------------------------------------------ the steps
-
-
 @action
 def producer_writes(s, count: Written):
     """Once between two ticks, before or after the fetch."""
@@ -101,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether it has what was there at its last fetch."""
+    """The leader learns where the follower's log ends, and whether it has the records of its last fetch."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True
@@ -153,11 +150,8 @@ def tick_passes(s):
     s.ticks_since_caught_up = min(s.ticks_since_caught_up + 1, s.lag_time_max_ticks + 1)
 
 
-# ----------------------------------------------------------------------------------------------------------- properties
-
-
 def keeps_up(s):
-    """At every fetch the follower had what was there at the fetch before."""
+    """At every fetch, the follower had the records that were there at the fetch before."""
     return not s.is_late and not s.has_stopped
 
 
@@ -169,19 +163,19 @@ def a_follower_that_keeps_up_stays(s):
 
 @always
 def the_isr_does_not_flap(s):
-    """A follower that is never late does not leave the ISR again and again."""
+    """A follower that is never late does not leave the ISR repeatedly."""
     return s.times_left < 2 or not keeps_up(s)
 
 
 @always(applies=lambda c: c.least_writes > c.fetch_size)
 def a_slow_follower_stays_out(s):
-    """A follower that takes less than is written does not rejoin once it has left."""
+    """A follower that fetches less than is written does not rejoin once it has left."""
     return not s.is_in_isr or s.times_left == 0
 
 
 @sometimes(applies=lambda c: c.least_writes > c.fetch_size or c.stops)
 def a_slow_follower_leaves(s):
-    """A follower that takes less than is written, or stops, leaves the ISR."""
+    """A follower that fetches less than is written, or stops, leaves the ISR."""
     return not s.is_in_isr and not keeps_up(s)
 
 

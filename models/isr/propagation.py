@@ -1,11 +1,11 @@
 """How brokers hear of a changed ISR where leaders write it to ZooKeeper (0.9 to 2.6), on a clock.
 
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
-seconds a thread of the leader's broker looks whether to tell the controller: if the ISR has not changed for five
-seconds, or if nothing was told for a minute (KAFKA-2406, KAFKA-2722). It writes a notification to ZooKeeper; the
-controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
-A controller can fail between any two of these steps. The next one deletes all notifications before it reads the ISR
-and sends it.
+seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
+seconds, or if it has sent no notification for a minute (KAFKA-2406, KAFKA-2722). It writes a notification to ZooKeeper;
+the controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the
+notification. A controller can fail between any two of these steps. The next one deletes all notifications before it
+reads the ISR and sends it.
 
 A tick is 2.5 seconds. A change is somewhere between two ticks, so `n` ticks after it between `n - 1` and `n` times 2.5
 seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that has a
@@ -38,15 +38,15 @@ from isrcheck.models.language import (
 class Configuration:
     brokers = bound(2, "brokers that answer clients", least=1, most=4, option="--brokers")
     followers = bound(1, "followers that leave the ISR and rejoin it", least=1, most=3, option="--followers")
-    quiet_ticks = bound(2, "ticks without a change, after which changes are told (5 s)", least=1, most=8)
-    latest_ticks = bound(24, "ticks without a notification, after which changes are told (60 s)", least=1, most=40)
+    quiet_ticks = bound(2, "ticks without a change, after which changes are reported (5 s)", least=1, most=8)
+    latest_ticks = bound(24, "ticks without a notification, after which changes are reported (60 s)", least=1, most=40)
     failover_ticks = bound(3, "ticks until a new controller has begun", least=1, most=8)
     within_ticks = bound(28, "ticks within which every broker has heard of a change", least=1, most=60)
     controller_failures = budget(
         1, "how often the controller fails", shapes=True, most=3, option="--controller-failures"
     )
     controller_writes = budget(1, "how often the controller itself removes a follower", shapes=True, most=3)
-    LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2722)")
+    LATEST_AFTER_A_MINUTE = switch(True, "a change is reported after a minute, even if others follow (KAFKA-2722)")
     READS_AFTER_DELETING = switch(True, "a new controller deletes the notifications before it reads the ISR")
 
 
@@ -77,7 +77,7 @@ class State:
     isr = field(Follower, values=Flag, initially=True)  # in ZooKeeper, without the leader
     leader_has_version = field(values=Flag, initially=True)  # the leader knows the version that a write has to name
     leader_request = field(values=Flag)  # LeaderAndIsr with the current version
-    has_news = field(values=Flag)  # the leader has changed the ISR, and has not told the controller
+    has_news = field(values=Flag)  # the leader has changed the ISR, and not notified the controller
     ticks_since_change = field(values=between(0, lambda configuration: configuration.quiet_ticks + 1))
     ticks_since_notification = field(values=between(0, lambda configuration: configuration.latest_ticks + 1))
     thread_has_run = field(values=Flag)  # since the last tick
@@ -90,7 +90,7 @@ class State:
     shown_isr = field(Broker, Follower, values=Flag, initially=True)  # what the broker answers clients
     is_measured = field(values=Flag)  # the watched change has happened
     ticks_since_measured = field(values=between(0, lambda configuration: configuration.within_ticks + 1))
-    read_has_heard = field(values=Flag)  # what the controller has read is from after the watched change
+    read_has_heard = field(values=Flag)  # the controller has read the ISR after the watched change
     request_has_heard = field(Broker, values=Flag)
     has_heard = field(Broker, values=Flag)
     failures_so_far = field(values=between(0, "controller_failures"))
@@ -104,8 +104,9 @@ class State:
 def leader_changes_isr(s, follower: Follower, watched: Watched):
     """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
 
-    The write names the version that the leader knows. If the controller has written since, it fails, and nothing
-    changes until the leader has the controller's request. Here that always comes; see KAFKA-2729 for where it does not.
+    The write names the version that the leader knows. If the controller has written since, the write fails, and nothing
+    changes until the leader gets the controller's request. Here it always does; KAFKA-2729 is about a case in which it
+    does not.
     """
     require(s.leader_has_version)
     require(watched == 0 or not s.is_measured)
@@ -116,7 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """The watched change is any one of all: what holds of its age holds of every change."""
+    """The watched change is any change: what holds of its age holds of every change."""
     if watched == 1:
         s.is_measured = True
 
@@ -129,7 +130,7 @@ def leader_gets_leader_and_isr(s):
 
 
 def is_to_be_told(s):
-    """isr-change-propagation: no change for five seconds, or nothing told for a minute."""
+    """isr-change-propagation: no change for five seconds, or no notification for a minute."""
     return s.has_news and (
         s.ticks_since_change > s.quiet_ticks
         or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)
@@ -190,14 +191,14 @@ def controller_sends_update_metadata(s):
 
 @action(fair=True)
 def controller_deletes_notifications(s):
-    """It deletes those that it has read."""
+    """The controller deletes the notifications that it has read."""
     require(s.controller == Controller.HAS_SENT)
     s.controller = Controller.WATCHES
 
 
 @action
 def controller_removes_follower(s, follower: Follower, watched: Watched):
-    """The follower's broker has failed: the controller writes the ISR itself, and sends it to everybody.
+    """The follower's broker has failed: the controller writes the ISR itself, and sends it to all brokers.
 
     Kafka: KafkaController.onBrokerFailure, ReplicaStateMachine.removeReplicasFromIsr.
     """
@@ -217,7 +218,7 @@ def controller_removes_follower(s, follower: Follower, watched: Watched):
 
 @action
 def controller_fails(s):
-    """What it has sent may still arrive; what it has read is gone; what it has not deleted stays."""
+    """Requests of the failed controller may still arrive; what it has read is lost; undeleted notifications stay."""
     require(s.failures_so_far < s.controller_failures)
     require(s.controller != Controller.FAILED)
     s.failures_so_far += 1
@@ -234,7 +235,7 @@ def controller_is_elected(s):
 
 @action(fair=True)
 def new_controller_prepares(s):
-    """It deletes all notifications, also those that nobody has read; the other order is a mistake that was avoided."""
+    """The new controller deletes all notifications, read or not; the opposite order is a mistake that Kafka avoids."""
     require(s.controller == Controller.STARTS)
     if s.READS_AFTER_DELETING:
         s.notification = False
@@ -245,7 +246,7 @@ def new_controller_prepares(s):
 
 @action(fair=True)
 def new_controller_sends_everything(s):
-    """It reads the ISR, and sends it to all brokers and to the leader."""
+    """The new controller reads the ISR, and sends it to all brokers and to the leader."""
     require(s.controller == Controller.HAS_PREPARED)
     if s.READS_AFTER_DELETING:
         read_isr_from_zookeeper(s)
@@ -309,7 +310,7 @@ def everyone_has_heard(s):
 
 @always
 def changes_arrive_in_time(s):
-    """Every broker has what the ISR was after a change, or later, within `within_ticks` of it."""
+    """Within `within_ticks` of a change, every broker has the ISR after the change, or a later one."""
     return s.ticks_since_measured <= s.within_ticks or everyone_has_heard(s)
 
 
@@ -318,7 +319,7 @@ def some_broker_is_behind(s):
 
 
 def is_at_rest(s):
-    """Nothing is on its way, and nothing is to be told."""
+    """No message is on its way, and no change is unreported."""
     return (
         not s.has_news
         and not s.notification
@@ -329,7 +330,7 @@ def is_at_rest(s):
 
 @always
 def nothing_is_lost(s):
-    """Where nothing is on its way, every broker shows the ISR as it is, also after a controller has failed."""
+    """Where no message is on its way, every broker shows the ISR as it is, also after a controller has failed."""
     return not is_at_rest(s) or not some_broker_is_behind(s)
 
 
@@ -356,7 +357,7 @@ def is_untold(s):
 
 @leads_to(when=is_untold)
 def changes_are_told(s):
-    """The controller is told at last that the ISR has changed, however often it changes."""
+    """The controller eventually gets a notification that the ISR has changed, however often it changes."""
     return not is_untold(s)
 
 
@@ -366,13 +367,13 @@ def a_change_is_measured(s):
 
 @leads_to(when=a_change_is_measured)
 def every_change_is_heard(s):
-    """Every broker hears of a change at last, or of a later one: the watched change is any one of all."""
+    """Every broker eventually hears of a change, or of a later one: the watched change is any change."""
     return everyone_has_heard(s)
 
 
 @sometimes(applies=lambda c: bool(c.LATEST_AFTER_A_MINUTE))
 def a_burst_is_told_after_a_minute(before, after, taken):
-    """The ISR has changed less than five seconds ago, and yet it is told."""
+    """The ISR has changed less than five seconds ago, but its change is reported."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return is_written and before.ticks_since_change <= before.quiet_ticks
 

@@ -103,23 +103,15 @@ GENERATION_4_3 = GENERATION_4_1 | {"ASSIGNED_DIRECTORY_ERASES_ELR": False, "REAS
 
 STAND_INS = {
     "0.9": "0.10 stands for it",
-    "1.0": "0.11 stands for it",
-    "1.1": "0.11 stands for it",
-    "2.2": "2.1 stands for it",
-    "2.3": "2.1 stands for it",
-    "2.5": "2.4 stands for it",
-    "2.6": "2.4 stands for it",
+    **dict.fromkeys(("1.0", "1.1"), "0.11 stands for it"),
+    **dict.fromkeys(("2.2", "2.3"), "2.1 stands for it"),
+    **dict.fromkeys(("2.5", "2.6"), "2.4 stands for it"),
     "2.7": "2.8 stands for it (before inter.broker.protocol.version 2.7: 2.4)",
-    "3.0": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
-    "3.1": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
-    "3.2": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
-    "3.4": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    **dict.fromkeys(("3.0", "3.1", "3.2", "3.4"), "2.8 stands for it with ZooKeeper, 3.3 with KRaft"),
     "3.6": "2.8 stands for it with ZooKeeper, 3.5 with KRaft",
-    "3.8": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
-    "3.9": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
+    **dict.fromkeys(("3.8", "3.9"), "2.8 stands for it with ZooKeeper, 3.7 with KRaft"),
     "4.2": "4.1 stands for it",
-    "4.4": "4.3 stands for it",
-    "4.5": "4.3 stands for it",
+    **dict.fromkeys(("4.4", "4.5"), "4.3 stands for it"),
 }
 """Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
 
@@ -140,9 +132,4 @@ GENERATIONS = {
 }
 """Each generation: the modules with its actions, and the values of its switches and bounds."""
 
-MODEL = assemble(
-    "kafka",
-    [fields, promises, lemmas],
-    GENERATIONS,
-    STAND_INS,
-)
+MODEL = assemble("kafka", [fields, promises, lemmas], GENERATIONS, STAND_INS)

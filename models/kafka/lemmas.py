@@ -1,8 +1,8 @@
-"""Lemmas: invariants that Kafka promises to nobody, but that the proofs of its promises need.
+"""Lemmas: invariants that Kafka does not promise, but that the proofs of its promises need.
 
 Each lemma says in Kafka's terms why a promise holds. Together with the promises they are inductive: true initially, and
-preserved by every step (checker/proofs/prove.py). First come those about offsets in logs of any length, then those
-about roles, elections and the ISR, which the record of a KRaft controller replaces, then logs, then commits.
+preserved by every step (checker/proofs/prove.py). First come lemmas about offsets in logs of any length, then those
+about roles, elections and the ISR (which the record of a KRaft controller replaces), then logs, then commits.
 """
 
 from isrcheck.models.client_settings import Acks
@@ -136,9 +136,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """In addition to `elects_cleanly`, no disk, unflushed record or old record is lost; and every epoch is entered
-    where it starts (KAFKA-7415) and forgotten when none of its records is left (KAFKA-10706), or there are too few
-    epochs for that to matter."""
+    """In addition to `elects_cleanly`, no disk, unflushed record or old record is lost; every epoch is entered where it
+    starts (KAFKA-7415), and forgotten when none of its records is left (KAFKA-10706), unless there are too few epochs
+    for that to matter."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -276,7 +276,7 @@ MAXIMAL = 0
 COMMITTED = 1
 RECORD = 2
 """The ISRs with which a leader may commit (`choice`): its maximal ISR; the committed one alone, if the proposal was
-answered with no; and, from here on, those of the records that it has yet to read."""
+refused; and the remaining ones, those of the records that it has yet to read."""
 
 
 def is_choice(s, leader, epoch, choice):
@@ -318,8 +318,7 @@ def has(s, leader, epoch, choice, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """The remaining budget never exceeds the initial one. Bounces and crashes are not included: their number is not
-    limited."""
+    """The remaining budget never exceeds the initial one; the numbers of bounces and crashes are not limited."""
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -539,8 +538,8 @@ def records_rise(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def brokers_know_what_the_records_said(s):
-    """Who knows the newest partition epoch knows the controller's leader; all brokers with one leader epoch know the
-    same leader; and what is news to a broker has no earlier leader epoch."""
+    """Brokers that know the newest partition epoch know the controller's leader; all brokers with one leader epoch know
+    the same leader; and a record that is news to a broker has no earlier leader epoch."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and (s.partition_epoch[r] < s.controller_partition_epoch or s.leader_epoch[r] == s.controller_epoch)
@@ -572,8 +571,8 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_is_active(s):
-    """The leader is neither fenced nor shutting down, and only a living broker is both. A partition without leader has
-    no ISR or, without ELR, its last member."""
+    """The leader is neither fenced nor shutting down, and only a living broker is both. A partition without a leader
+    has no ISR or, without ELR, only its last member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
         is_active(s, r) if s.controller_leader == r else s.is_up[r] or not (s.is_fenced[r] and s.is_shutting_down[r])
@@ -583,9 +582,7 @@ def the_leader_is_active(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_last_known_leader_stands_for_a_leader(s):
-    """With ELR, there is a last known leader as long as nobody leads, and no longer. With min.insync.replicas=1, only
-    that one is eligible.
-    """
+    """With ELR, a last known leader exists only while nobody leads; with min.insync.replicas=1, only it is eligible."""
     if not s.ELR:
         return s.last_known_leader == NONE and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
     return (s.last_known_leader == NONE) == (s.controller_leader != NONE) and all(
@@ -628,8 +625,8 @@ def requests_name_what_their_leader_knew(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def a_pending_change_is_on_its_way(s):
-    """The leader is in its ISR and in the one that it proposes. Its request is on its way, was refused because the
-    controller knows more, or is answered; the answer ACCEPTED is also the next record.
+    """The leader is in its ISR and in its proposed ISR. Its request is on its way, was refused because the controller
+    knows more, or is answered; the answer ACCEPTED is also the next record.
 
     The request of a change that was dropped is older than what its leader knows.
     """
@@ -667,10 +664,11 @@ def a_pending_change_is_on_its_way(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_counts_everyone_in_the_isr(s):
-    """Who is in the ISR of record, or in one that is news to the leader of this epoch, is in the leader's maximal ISR.
+    """The members of the ISR of record, or of an ISR that is news to the leader of this epoch, are in the leader's
+    maximal ISR.
 
-    Whatever the controller does by itself makes the ISR smaller; only an accepted request makes it larger, and then it
-    was made by what the leader knows now.
+    Whatever the controller does by itself makes the ISR smaller; only an accepted request makes it larger, and then the
+    leader made it with its present knowledge.
     """
     return all(
         (
@@ -737,9 +735,9 @@ def is_coming(s, epoch):
 
 
 def has_agreed(s, follower, leader):
-    """The follower has found out which part of its log it shares with its leader's, and dropped the rest.
+    """The follower has found the common part of its log and its leader's, and dropped the rest.
 
-    With truncation on fetch, it has if a fetch in this epoch was served.
+    With truncation on fetch, it has done so once a fetch in this epoch was served.
     """
     if s.TRUNC != Truncation.ON_FETCH:
         return follower != leader and follows(s, follower, leader) and not s.is_truncating[follower]
@@ -821,8 +819,7 @@ def responses_begin_at_the_offset_of_the_fetch(s):
 
 @lemma(applies=elects_cleanly)
 def responses_start_where_the_log_ends(s):
-    """A response contains entries from the fetch offset on without a gap, each from an epoch that the follower has
-    heard of."""
+    """A response has entries from the fetch offset on without a gap, each from an epoch that the follower knows of."""
     return all(
         (s.response_record[follower][leader][offset] == NONE) == (s.response_epoch[follower][leader][offset] == NONE)
         and (
@@ -969,7 +966,7 @@ def a_leader_has_all_of_its_epoch(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_follower_has_agreed_with_its_leader(s):
-    """A follower that is done truncating has only entries of its leader, while that one leads or will lead again."""
+    """A follower that is done truncating has only entries of its leader, while that leader leads or will lead again."""
     return all(
         holds_what_comes_to(s, leader, follower, offset) and s.fetch[follower][leader] != Fetch.DIVERGING
         for follower in range(s.replicas)
@@ -1177,8 +1174,8 @@ def followers_hold_what_may_be_committed(s):
 
 @lemma(applies=joins_isr_with_all)
 def later_leaders_hold_what_may_be_committed(s):
-    """A broker that leads, or may lead, after another leader holds every entry that the earlier leader, zombie or not,
-    may commit; or it has not heard of the earlier epoch yet, and the earlier leader waits for it.
+    """A broker that leads, or may lead, in a later epoch than another leader holds every entry that the earlier leader,
+    zombie or not, may commit; or it has not heard of the earlier epoch yet, and the earlier leader waits for it.
 
     A later leader holds the entry from before its own epoch: a follower that joins the ISR has everything up to the
     start of the epoch (KAFKA-7128).
@@ -1295,8 +1292,8 @@ def needs_what_was_exposed(s, r):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_was_exposed(s):
-    """Every leader after the last one that exposed an entry holds all exposed entries, and so does whoever may be
-    elected."""
+    """Every leader after the last one that exposed an entry holds all exposed entries, and so does every broker that
+    may be elected."""
     return all(
         s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
         for r in range(s.replicas)

@@ -1,13 +1,13 @@
-"""What must happen at last in Kafka's replication: liveness. `MODEL` has the state and the generations of `kafka`.
+"""What must happen eventually in Kafka's replication: liveness. `MODEL` has the state and the generations of `kafka`.
 
 A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
 `check kafka` searches; `check kafka_liveness` searches this one.
 
 What is fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers from the
 ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes, restarts and
-clients are free. Faults have budgets, so that a behaviour that goes on for ever has finitely many of them. A lost
-message has no budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower
-out. Bounds end: where no partition epoch is left, the controller cannot change the ISR, and nothing is asked any more.
+clients are free. Faults have budgets, so that an endless behaviour has finitely many of them. A lost message has no
+budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower out. Runs that
+have used up their partition epochs are not judged: there, the controller cannot change the ISR.
 """
 
 import importlib
@@ -56,7 +56,7 @@ WORK = [
     weak_fairness("coordinator_commits", "coordinator_aborts", each="transaction"),
     weak_fairness("leader_appends_marker", each=("leader", "transaction")),
 ]
-"""What is done at last if it stays possible."""
+"""The steps that are eventually taken if they stay possible."""
 
 LOST = ("response_is_lost", "answer_to_leader_is_lost")
 """The actions of `kafka` that lose a message as often as they like."""
@@ -109,13 +109,14 @@ def first_leader_is_left_out(s):
 
 @leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def follower_rejoins_the_isr(s):
-    """Broker 1, which stands for all that do not lead at first, rejoins the ISR at last, or it or the leader stops."""
+    """Broker 1, which stands for all that do not lead at first, eventually rejoins the ISR, or it or its leader
+    stops."""
     return not follower_is_left_out(s)
 
 
 @leads_to(when=first_leader_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def first_leader_rejoins_the_isr(s):
-    """Broker 0, which leads at first, rejoins the ISR at last, or it or the leader stops."""
+    """Broker 0, which leads at first, eventually rejoins the ISR, or it or the leader stops."""
     return not first_leader_is_left_out(s)
 
 
@@ -138,7 +139,7 @@ def somebody_reconciles(s):
 
 @leads_to(when=somebody_reconciles, fair=WORK, applies=lambda c: c.replicas > 1 and c.TRUNC != Truncation.HW)
 def reconciliation_ends(s):
-    """A follower finds the common part of its log and its leader's at last, or one of them stops to follow or lead."""
+    """A follower eventually finds the common part of its log and its leader's, or one of them changes its role."""
     return not somebody_reconciles(s)
 
 
@@ -150,7 +151,7 @@ def a_change_is_pending(s):
 
 @leads_to(when=a_change_is_pending, fair=WORK, applies=alters_partitions)
 def isr_changes_complete(s):
-    """A change of the ISR that a leader asks for is committed or dropped at last."""
+    """A change of the ISR that a leader asks for is eventually committed or dropped."""
     return not a_change_is_pending(s)
 
 
@@ -180,29 +181,27 @@ def readers_are_held_back(s):
 
 @leads_to(when=readers_are_held_back, fair=WORK, applies=lambda c: c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES)
 def last_stable_offset_advances(s):
-    """The last stable offset reaches the end of the log at last, unless the leader stops or its ISR gets too small.
+    """The last stable offset eventually reaches the end of the log, unless the leader stops or its ISR gets too small.
 
-    Not asked of 0.8: of its two rules for dropping a follower the model has the one that never drops a dead one.
+    Not judged in 0.8: the model has only that of its two rules for dropping a follower which never drops a dead one.
     """
     return not readers_are_held_back(s)
 
 
 def _without_losses(model):
     """The model without the actions `LOST`, in every generation."""
-    lost = {number for number, one in enumerate(model.actions) if one.name in LOST}
-    protocols = {
-        name: replace(
-            one, alternatives=tuple(None if at in lost else chosen for at, chosen in enumerate(one.alternatives))
-        )
-        for name, one in model.protocols.items()
-    }
+    protocols = {}
+    for name, protocol in model.protocols.items():
+        chosen = zip(model.actions, protocol.alternatives, strict=True)
+        kept = tuple(None if action.name in LOST else alternative for action, alternative in chosen)
+        protocols[name] = replace(protocol, alternatives=kept)
     return replace(model, protocols=protocols)
 
 
 def _generations():
     """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
-    for name, one in generations.MODEL.protocols.items():
-        switches = dict(one.switches)
+    for name, generation in generations.MODEL.protocols.items():
+        switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:
             yield name, (generations.KRAFT, switches)
         elif switches.get("ISR_CHANNEL") == IsrChannel.ALTER_PARTITION:

@@ -1,4 +1,4 @@
-"""Kafka's promises for a partition and to its consumers, and what has to be possible."""
+"""Kafka's promises for a partition and to its consumers, and states that must be reachable."""
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
@@ -113,12 +113,12 @@ def offsets_ordered(s):
 
 
 def is_judged(s, r):
-    """A broker that lost data and is down is not judged before it is back: until then, others may be preferred."""
+    """A broker that lost data and is down is judged only when it is back: until then, others may be preferred."""
     return s.CONTROLLER == Controller.ZOOKEEPER or s.is_up[r] or s.stopped_by[r] != Stop.LOSS
 
 
 def was_deleted(s, record):
-    """A client has deleted the record: nothing is promised about it any more, even if a broker still shows it."""
+    """A client has deleted the record: nothing is promised about it, even if a broker still shows it."""
     return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
 
 
@@ -240,7 +240,7 @@ def low_watermark_is_minimum(before, after):
 
 @always(permitted=data_was_given_up, applies=lambda c: c.delete_records > 0 and c.DELETION_IS_ANSWERED)
 def deleted_records_stay_deleted(s):
-    """Nothing that a client was told is deleted can be read at the controller's leader (KIP-107)."""
+    """No record whose deletion was confirmed to a client can be read at the controller's leader (KIP-107)."""
     return all(s.log_start_offset[r] >= s.answered_deletion for r in range(s.replicas) if is_controllers_leader(s, r))
 
 
@@ -254,7 +254,7 @@ def holds_duplicates(s, r):
 
 
 def is_new_at(s, r, offset):
-    """Whether the entry at this offset is the first copy of its record in this log."""
+    """The entry at this offset is the first copy of its record in this log."""
     return is_record(s, s.log_record[r][offset]) and not any(
         s.log_record[r][earlier] == s.log_record[r][offset] for earlier in range(s.log_size) if earlier < offset
     )
@@ -326,7 +326,7 @@ def isr_is_active(s):
 
 
 def may_join_with_the_change(s, r):
-    """The leader of record asks for an ISR with this broker, while replicas are reassigned."""
+    """The leader of record requests an ISR with this broker, while replicas are reassigned."""
     return s.reassignments > 0 and any(
         s.requested_isr[leader][r] for leader in range(s.replicas) if s.controller_leader == leader
     )
@@ -334,7 +334,7 @@ def may_join_with_the_change(s, r):
 
 @always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def elected_from_isr_or_elr(before, after):
-    """Whoever is elected was in the ISR or in the ELR, unless by an unclean election, as the last known leader, or by
+    """An elected broker was in the ISR or in the ELR, unless by an unclean election, as the last known leader, or by
     the change that lets it into the ISR and completes a reassignment."""
     return (
         after.controller_leader == before.controller_leader
@@ -356,7 +356,7 @@ def offline_only_if_nobody_is_valid(s):
 
 
 def may_end_the_wait(s, r):
-    """The broker is away and can come back as the leader of a partition that has none."""
+    """The broker is down and can come back as the leader of a partition without a leader."""
     return (
         not is_active(s, r)
         and not is_out_of_service(s, r)
@@ -541,8 +541,8 @@ def latest_does_not_go_back(before, after):
 )
 def truncation_is_detected(s):
     """A consumer that knows the epoch of the controller's leader has read what the leader's log holds: if records that
-    it had read were truncated, it has noticed (KIP-320), and continues at the common prefix or has reset its position.
-    """
+    it had read were truncated, it has noticed (KIP-320), and continues at the common prefix or has reset its
+    position."""
     return all(
         s.log_record[leader][offset] == s.consumed_record[consumer][offset]
         for leader in range(s.replicas)
@@ -574,7 +574,7 @@ def a_follower_shows_less_than_its_leader(s):
 
 @sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1)
 def a_lag_is_negative(s):
-    """A consumer has read more than the broker shows from which it has fetched last."""
+    """A consumer has read more than the broker of its last fetch shows."""
     return any(s.known_end_offset[consumer] < s.position[consumer] for consumer in range(s.consumers))
 
 
@@ -599,12 +599,12 @@ def can_commit(configuration):
 
 
 def can_write(configuration):
-    """Not every record is one that all replicas hold from the start."""
+    """Some record is not one that all replicas hold from the start."""
     return configuration.records > configuration.common_records
 
 
 def can_lose_a_broker(configuration):
-    """The controller can give up on a broker: with ZooKeeper on any, with KRaft if a session can expire."""
+    """The controller can give up on a broker: with ZooKeeper on any broker, with KRaft if a session can expire."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
         configuration.crashes
         or configuration.power_losses
@@ -653,7 +653,7 @@ def a_follower_truncates(before, after):
 
 
 def can_leave_zombies(configuration):
-    """A leader that lives can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
+    """A living leader can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
         configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
     )

@@ -41,15 +41,12 @@ def is_any_acknowledged(s):
     return any(s.acknowledged[record] for record in range(s.records))
 
 
-# ------------------------------------------------------------------------------------ after a record was acknowledged
-
-
 @sometimes
 def a_record_is_acknowledged(s):
     return is_any_acknowledged(s)
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and elects(configuration))
+@sometimes(applies=lambda c: can_commit(c) and elects(c))
 def a_leader_is_elected_after_an_acknowledgement(before, after):
     """A record was acknowledged, and then the controller elects another broker, or one after there was no leader."""
     return (
@@ -59,22 +56,18 @@ def a_leader_is_elected_after_an_acknowledgement(before, after):
     )
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and failures(configuration) > 0)
+@sometimes(applies=lambda c: can_commit(c) and failures(c) > 0)
 def a_broker_returns_after_an_acknowledgement(before, after):
     """A record was acknowledged, and then a broker that was down runs again."""
     return is_any_acknowledged(before) and any(after.is_up[r] and not before.is_up[r] for r in range(before.replicas))
 
 
-@sometimes(
-    applies=lambda configuration: can_commit(configuration) and failures(configuration) >= configuration.replicas
-)
+@sometimes(applies=lambda c: can_commit(c) and failures(c) >= c.replicas)
 def every_broker_is_down_after_an_acknowledgement(s):
     return is_any_acknowledged(s) and not any(s.is_up[r] for r in range(s.replicas))
 
 
-@sometimes(
-    applies=lambda configuration: can_commit(configuration) and failures(configuration) >= configuration.replicas
-)
+@sometimes(applies=lambda c: can_commit(c) and failures(c) >= c.replicas)
 def a_broker_leads_after_as_many_failures(s):
     """A record was acknowledged, as many brokers have failed as there are, and the partition has a leader again."""
     failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
@@ -83,48 +76,33 @@ def a_broker_leads_after_as_many_failures(s):
     )
 
 
-@sometimes(
-    applies=lambda configuration: can_commit(configuration) and configuration.bounces > 0 and configuration.replicas > 1
-)
+@sometimes(applies=lambda c: can_commit(c) and c.bounces > 0 and c.replicas > 1)
 def a_broker_bounces_after_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.bounces_left < before.bounces_left
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and configuration.fencings > 0)
+@sometimes(applies=lambda c: can_commit(c) and c.fencings > 0)
 def a_session_expires_after_an_acknowledgement(before, after):
     """The session of a broker that runs expires."""
     return is_any_acknowledged(before) and after.fencings_left < before.fencings_left
 
 
-@sometimes(
-    applies=lambda configuration: (
-        can_commit(configuration) and configuration.preferred_elections > 0 and configuration.replicas > 1
-    )
-)
+@sometimes(applies=lambda c: can_commit(c) and c.preferred_elections > 0 and c.replicas > 1)
 def leadership_moves_after_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.preferred_elections_left < before.preferred_elections_left
 
 
-@sometimes(
-    applies=lambda configuration: (
-        can_commit(configuration) and configuration.unclean_elections > 0 and configuration.replicas > 1
-    )
-)
+@sometimes(applies=lambda c: can_commit(c) and c.unclean_elections > 0 and c.replicas > 1)
 def an_unclean_election_follows_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.unclean_elections_left < before.unclean_elections_left
 
 
-# --------------------------------------------------------------------------------------- requests that are sent again
-
-
-@sometimes(applies=lambda configuration: configuration.retries > 0 and can_commit(configuration))
+@sometimes(applies=lambda c: c.retries > 0 and can_commit(c))
 def a_request_is_sent_again(before, after):
     return after.retries_left < before.retries_left
 
 
-@sometimes(
-    applies=lambda configuration: configuration.retries > 0 and can_commit(configuration) and elects(configuration)
-)
+@sometimes(applies=lambda c: c.retries > 0 and can_commit(c) and elects(c))
 def a_request_is_sent_again_to_another_leader(before, after):
     """A request is sent again after the first leader was replaced."""
     return after.retries_left < before.retries_left and any(
@@ -132,17 +110,12 @@ def a_request_is_sent_again_to_another_leader(before, after):
     )
 
 
-@sometimes(
-    applies=lambda configuration: can_commit(configuration) and min(configuration.records, configuration.log_size) > 1
-)
+@sometimes(applies=lambda c: can_commit(c) and min(c.records, c.log_size) > 1)
 def two_records_are_acknowledged(s):
     return sum(1 for record in range(s.records) if s.acknowledged[record]) > 1
 
 
-# ------------------------------------------------------------------------------------------------ brokers lost for good
-
-
-@sometimes(applies=lambda configuration: configuration.common_records > 0)
+@sometimes(applies=lambda c: c.common_records > 0)
 def a_committed_record_is_still_read(s):
     """The first record, which was committed from the start, can be read."""
     return any(

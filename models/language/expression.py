@@ -1,8 +1,7 @@
 """An expression about one state that a user typed, with the names that it can use.
 
-In:  an instance, and the text of the expression, in which `s` is the state.
-Out: a `Function` of `s`; or a LanguageError that names the fault and its column. The expression can use the names that
-     the files of the model define.
+In the text, `s` is the state, and the names that the files of the model define have their meanings. The expression
+becomes a `Function` of `s`; a LanguageError names a fault and its column.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     used += [prop.function for prop in (*model.properties, *model.lemmas)]
     used += [*model.terminals, *model.constraints]
     others = [function for action in model.actions for function in action.alternatives]
-    found: dict[str, Any] = {}
+    offered: dict[str, Any] = {}
     ambiguous: set[str] = set()
     for name, value in _globals(instance, used):
-        if found.setdefault(name, value) is not value and found[name] != value:
+        if offered.setdefault(name, value) is not value and offered[name] != value:
             ambiguous.add(name)
     for name, value in _globals(instance, others):
-        found.setdefault(name, value)
-    return {name: value for name, value in found.items() if name not in ambiguous}, ambiguous
+        offered.setdefault(name, value)
+    return {name: value for name, value in offered.items() if name not in ambiguous}, ambiguous
 
 
 def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
     """The global names and values in the files of these functions and of the functions that they call."""
-    seen: set[int] = set()
+    read: set[int] = set()
     for function in with_callees(functions):
         names = function.names
-        if id(names) not in seen:
-            seen.add(id(names))
+        if id(names) not in read:
+            read.add(id(names))
             yield from ((name, value) for name, value in list(names.items()) if _is_offered(instance, value))
 
 

@@ -1,11 +1,8 @@
 """What the representation means: the smallest engine, which evaluates routines on one state at a time.
 
-In:  an `Instance`, routines, and the cells of a state.
-Out: the value of a property, or the cells after a step; the value of an expression, or that the configuration does not
-     determine it.
-
-What a model means is defined by models/run.py, which calls its Python functions. The tests compare both on every model,
-and so check that the representation says what the functions say. Analyses use the interpreter for a single expression.
+models/run.py, which calls the Python functions of a model, defines what the model means. The tests compare both on
+every model: so they check that the representation means what the functions mean. Analyses evaluate single expressions,
+and ask which of them the configuration determines.
 """
 
 from __future__ import annotations
@@ -117,7 +114,7 @@ class Evaluation:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def held(self, variable: ir.Variable) -> Argument:
-        """What a variable holds."""
+        """The value of a variable. Raises UnknownVariableError."""
         argument = self.values.get(variable)
         if argument is None:
             raise UnknownVariableError(variable.name)
@@ -163,16 +160,15 @@ class Evaluation:
                 return True
             case ir.Among(element, choices):
                 number = self.value(element)
-                return number in [self.value(one) for one in choices]
+                return number in [self.value(choice) for choice in choices]
             case ir.Negative(operand):
                 return -self.value(operand)
             case ir.Sum(terms):
-                return sum(-self.value(one.value) if one.is_subtracted else self.value(one.value) for one in terms)
+                return sum(-self.value(term.value) if term.is_subtracted else self.value(term.value) for term in terms)
             case ir.Arithmetic(left, operation, right):
                 return OPERATIONS[operation](self.value(left), self.value(right))
             case ir.Choose(options, otherwise):
-                chosen = next((one.value for one in options if self.value(one.condition)), otherwise)
-                return self.value(chosen)
+                return self.value(next((each.value for each in options if self.value(each.condition)), otherwise))
             case ir.Extremum(extreme, parts):
                 return (min if extreme is ir.Extreme.LEAST else max)(map(self.value, parts))
             case ir.Fold():
@@ -251,9 +247,6 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
     return function
 
 
-# ------------------------------------------------------------------------------------ what the configuration determines
-
-
 class Determined:
     """The expressions of one instance that its configuration determines."""
 
@@ -266,19 +259,19 @@ class Determined:
         if expression not in self._numbers:
             try:
                 self._numbers[expression] = int(self._interpreter.value(expression))
-            except (UnknownVariableError, ZeroDivisionError):  # a division by 0 is in what is never evaluated
+            except (UnknownVariableError, ZeroDivisionError):  # the model never evaluates a division by 0
                 self._numbers[expression] = None
         return self._numbers[expression]
 
     def truth(self, condition: ir.Expression) -> bool | None:
-        """Whether a condition is true. A conjunction with a part that is always false is not, whatever its value."""
+        """Whether a condition is true. A conjunction is false if one part is, even if another part is unknown."""
         match condition:
             case ir.Not(operand):
                 truth = self.truth(operand)
                 return None if truth is None else not truth
             case ir.And(parts) | ir.Or(parts):
                 decisive = isinstance(condition, ir.Or)
-                truths = [self.truth(one) for one in parts]
+                truths = [self.truth(part) for part in parts]
                 if decisive in truths:
                     return decisive
                 return None if None in truths else not decisive

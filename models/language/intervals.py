@@ -1,12 +1,11 @@
 """Interval arithmetic: the range of every number that a model's functions can compute.
 
-In:  functions of the modelling language, and the interval of every field, configuration entry and parameter.
-Out: nothing, or a LanguageError about the first expression whose value may leave LEAST..MOST.
+An expression whose value may leave LEAST..MOST is refused with a LanguageError.
 
 The compiled kernels compute with 64 bits, which silently wrap around; CPython and Z3 do not. A model whose numbers stay
 within LEAST..MOST has the same meaning in all three. The intervals are coarse: conditions do not narrow them, and the
-intervals of different paths are joined. So a model with small numbers may be refused, but a model with numbers that are
-too large is never accepted.
+intervals of different paths are joined. So a model with small numbers may be refused, but no model with too large
+numbers is accepted.
 """
 
 from __future__ import annotations
@@ -48,27 +47,27 @@ class Intervals:
         self.work = 0
         self.routine: ir.Routine
         self.returned: Interval | None = None
-        self._known: dict[tuple[ir.Routine, tuple[Interval | None, ...]], Interval | None] = {}
+        self._results: dict[tuple[ir.Routine, tuple[Interval | None, ...]], Interval | None] = {}
 
     def of_call(self, routine: ir.Routine, arguments: Sequence[Interval | None]) -> Interval | None:
-        """Return the interval of a function's result; arguments and results that are not numbers are None.
+        """Return the interval of a function's result; None stands for an argument or a result that is not a number.
 
         Raises LanguageError if an intermediate number may leave LEAST..MOST.
         """
         key = routine, tuple(arguments)
-        if key not in self._known:
+        if key not in self._results:
             outer = getattr(self, "routine", routine), self.returned
             self.routine, self.returned = routine, None
             parameters = zip(routine.parameters, arguments, strict=True)
-            self._block(routine.body, {parameter: one for parameter, one in parameters if one is not None})
-            self._known[key] = self.returned
+            self._block(routine.body, {parameter: each for parameter, each in parameters if each is not None})
+            self._results[key] = self.returned
             self.routine, self.returned = outer
-        return self._known[key]
+        return self._results[key]
 
-    def _within(self, node: ir.Node, found: Interval) -> Interval:
-        if found[0] >= LEAST and found[1] <= MOST:
-            return found
-        far = found[1] if found[1] > MOST else found[0]
+    def _within(self, node: ir.Node, interval: Interval) -> Interval:
+        if interval[0] >= LEAST and interval[1] <= MOST:
+            return interval
+        far = interval[1] if interval[1] > MOST else interval[0]
         size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
         what = f"`{node.span.shown}` can reach {size}, outside -2**62..2**62-1"
         return self._refuse(node, what, "add less to it, or bound it with min(...) and max(...)")
@@ -78,27 +77,27 @@ class Intervals:
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def _block(self, statements: Sequence[ir.Statement], known: Locals) -> Locals | None:
+    def _block(self, statements: Sequence[ir.Statement], locals_: Locals) -> Locals | None:
         """The intervals of the locals after these statements, given those before; None if every path returns."""
-        after: Locals | None = known
+        after: Locals | None = locals_
         for statement in statements:
             if after is None:
                 return None
             match statement:
                 case ir.Assign(variable, value):
-                    after[variable] = self._value(value, after)
+                    after[variable] = self.value(value, after)
                 case ir.Store(cell, value):
-                    self._value(value, after)
-                    self._value(cell, after)
+                    self.value(value, after)
+                    self.value(cell, after)
                 case ir.Branch():
                     after = self._branches(statement, after)
                 case ir.Loop():
                     after = self._loop(statement, after)
                 case ir.Return(value):
-                    self.returned = hull(self.returned, self._value(value, after))
+                    self.returned = hull(self.returned, self.value(value, after))
                     return None
                 case ir.Require(condition):
-                    self._value(condition, after)
+                    self.value(condition, after)
                 case ir.Do(call):
                     self._helper(call, after)
                 case ir.CollectiveStatement():
@@ -107,32 +106,33 @@ class Intervals:
                     assert_never(statement)
         return after
 
-    def _branches(self, branch: ir.Branch, known: Locals) -> Locals | None:
+    def _branches(self, branch: ir.Branch, locals_: Locals) -> Locals | None:
         ends = []
         for case in branch.cases:
-            self._value(case.condition, known)
-            ends.append(self._block(case.body, dict(known)))
-        ends.append(self._block(branch.otherwise, dict(known)))
+            self.value(case.condition, locals_)
+            ends.append(self._block(case.body, dict(locals_)))
+        ends.append(self._block(branch.otherwise, dict(locals_)))
         return None if ends.count(None) == len(ends) else _met(*ends)
 
-    def _loop(self, loop: ir.Loop, known: Locals) -> Locals:
+    def _loop(self, loop: ir.Loop, locals_: Locals) -> Locals:
         """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
-        _, rounds, variable = self._range(loop.range, known)
+        _, rounds, variable = self._range(loop.range, locals_)
         for _ in range(rounds):
-            before, known = known, _met(known, self._block(loop.body, known | {loop.variable: variable}))
-            if known == before:
+            before, locals_ = locals_, _met(locals_, self._block(loop.body, locals_ | {loop.variable: variable}))
+            if locals_ == before:
                 break
-        return known
+        return locals_
 
-    def _range(self, numbers: ir.Range, known: Locals) -> tuple[int, int, Interval]:
+    def _range(self, numbers: ir.Range, locals_: Locals) -> tuple[int, int, Interval]:
         """The least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
-        first, end = self._value(numbers.first, known), self._value(numbers.end, known)
+        first, end = self.value(numbers.first, locals_), self.value(numbers.end, locals_)
         least, most = max(0, end[0] - first[1]), max(0, end[1] - first[0])
         return least, most, (first[0], max(first[0], end[1] - 1))
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def _value(self, expression: ir.Expression, known: Locals) -> Interval:
+    def value(self, expression: ir.Expression, locals_: Locals) -> Interval:
+        """The interval of an expression, given those of the locals. Raises LanguageError."""
         self.work += 1
         if self.work > MOST_WORK:
             self._refuse(
@@ -144,9 +144,9 @@ class Intervals:
             case ir.Constant(value):
                 return value, value
             case ir.Local(variable):
-                return known[variable]
+                return locals_[variable]
             case ir.Cell(_, field):
-                self._operands(expression, known)
+                self._operands(expression, locals_)
                 return self.named[field]
             case ir.Setting(entry):
                 return self._within(expression, self.named[entry])
@@ -154,49 +154,49 @@ class Intervals:
                 size = self.size_of(domain)
                 return size, size
             case ir.And() | ir.Or():  # they return one of their operands, as in Python
-                return hull(*self._operands(expression, known))
+                return hull(*self._operands(expression, locals_))
             case ir.Compare() | ir.Chain() | ir.Among() | ir.Not() | ir.Element() | ir.IsTaken():
-                self._operands(expression, known)
+                self._operands(expression, locals_)
                 return TRUTH
             case ir.Sum():
-                return self._sum(expression, known)
+                return self._sum(expression, locals_)
             case ir.Negative(operand):
-                low, high = self._value(operand, known)
+                low, high = self.value(operand, locals_)
                 return self._within(expression, (-high, -low))
             case ir.Arithmetic():
-                return self._arithmetic(expression, known)
+                return self._arithmetic(expression, locals_)
             case ir.Choose(options, otherwise):
                 values = []
                 for option in options:
-                    self._value(option.condition, known)
-                    values.append(self._value(option.value, known))
-                return hull(*values, self._value(otherwise, known))
+                    self.value(option.condition, locals_)
+                    values.append(self.value(option.value, locals_))
+                return hull(*values, self.value(otherwise, locals_))
             case ir.Extremum(extreme):
-                values = self._operands(expression, known)
+                values = self._operands(expression, locals_)
                 pick = min if extreme is ir.Extreme.LEAST else max
                 return pick(low for low, _ in values), pick(high for _, high in values)
             case ir.Fold():
-                return self._fold(expression, known)
+                return self._fold(expression, locals_)
             case ir.Call():
                 # Only a helper that is never called, in a loop without iterations, has no value.
-                return self._helper(expression, known) or (0, 0)
+                return self._helper(expression, locals_) or (0, 0)
             case ir.CollectiveExpression():
                 raise ir.NotInTheCoreError(expression.span.place)
         assert_never(expression)
 
-    def _operands(self, expression: ir.Expression, known: Locals) -> list[Interval]:
-        return [self._value(operand, known) for operand in operands(expression)]
+    def _operands(self, expression: ir.Expression, locals_: Locals) -> list[Interval]:
+        return [self.value(operand, locals_) for operand in operands(expression)]
 
-    def _sum(self, expression: ir.Sum, known: Locals) -> Interval:
+    def _sum(self, expression: ir.Sum, locals_: Locals) -> Interval:
         total = (0, 0)
         for term in expression.terms:
-            low, high = self._value(term.value, known)
+            low, high = self.value(term.value, locals_)
             low, high = (-high, -low) if term.is_subtracted else (low, high)
             total = self._within(expression, (total[0] + low, total[1] + high))
         return total
 
-    def _arithmetic(self, expression: ir.Arithmetic, known: Locals) -> Interval:
-        left, right = self._value(expression.left, known), self._value(expression.right, known)
+    def _arithmetic(self, expression: ir.Arithmetic, locals_: Locals) -> Interval:
+        left, right = self.value(expression.left, locals_), self.value(expression.right, locals_)
         if expression.operation is ir.Operation.TIMES:
             return self._within(expression, _of_ends(left, right, mul))
         if right[0] < 1:
@@ -209,17 +209,17 @@ class Intervals:
             return left if left[0] >= 0 and left[1] < right[0] else (0, right[1] - 1)
         return _of_ends(left, right, floordiv)
 
-    def _helper(self, call: ir.Call, known: Locals) -> Interval | None:
+    def _helper(self, call: ir.Call, locals_: Locals) -> Interval | None:
         arguments = [
-            self._value(argument, known) if parameter.role is ir.Role.NUMBER else None
+            self.value(argument, locals_) if parameter.role is ir.Role.NUMBER else None
             for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True)
         ]
         return self.of_call(call.routine, arguments)
 
-    def _fold(self, fold: ir.Fold, known: Locals) -> Interval:
-        inner = dict(known)
+    def _fold(self, fold: ir.Fold, locals_: Locals) -> Interval:
+        inner = dict(locals_)
         rounds, is_filtered = 1, False
-        default = None if fold.default is None else self._value(fold.default, known)
+        default = None if fold.default is None else self.value(fold.default, locals_)
         is_extremum = fold.gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         for generator in fold.generators:
             least, most, inner[generator.variable] = self._range(generator.range, inner)
@@ -231,8 +231,8 @@ class Intervals:
             if not rounds:  # the element is never evaluated
                 return default or ((0, 0) if fold.gathering is ir.Gathering.SUM else TRUTH)
             for condition in generator.conditions:
-                self._value(condition, inner)
-        low, high = self._value(fold.body, inner)
+                self.value(condition, inner)
+        low, high = self.value(fold.body, inner)
         if is_extremum:
             return hull(default, (low, high))
         if fold.gathering is not ir.Gathering.SUM:
@@ -241,16 +241,16 @@ class Intervals:
         return hull(total, (0, 0)) if is_filtered else total
 
 
-def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int]) -> Interval:
+def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
     """The interval of an operation that is monotonic in each number, if the other number does not change its sign."""
-    found = [operation(a, b) for a in one for b in other]
-    return min(found), max(found)
+    values = [operation(a, b) for a in left for b in right]
+    return min(values), max(values)
 
 
 def hull(*several: Interval | None) -> Interval:
     """The smallest interval that contains these; None contains no number."""
-    found = [one for one in several if one is not None]
-    return min(low for low, _ in found), max(high for _, high in found)
+    intervals = [interval for interval in several if interval is not None]
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
 
 
 def _met(*ends: Locals | None) -> Locals:
@@ -258,7 +258,7 @@ def _met(*ends: Locals | None) -> Locals:
     unassigned stay unread."""
     met: Locals = {}
     for end in ends:
-        for variable, found in (end or {}).items():
-            if met.setdefault(variable, found) != found:
-                met[variable] = hull(met[variable], found)
+        for variable, interval in (end or {}).items():
+            if met.setdefault(variable, interval) != interval:
+                met[variable] = hull(met[variable], interval)
     return met

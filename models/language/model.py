@@ -1,8 +1,8 @@
 """Models, assembled from the modules that declare them, and instances: models with a configuration.
 
-In:  Python modules in the modelling language (one, or a base with variants that replace single actions).
-Out: a `Model` (the declarations, checked against the closed language) and an `Instance` (a model with a configuration
-     and a protocol), on which every engine works: cells, steps, properties.
+A `Model` is made of Python modules in the modelling language: one, or a base with variants that replace single actions.
+Their declarations are checked against the closed language. Every engine works on an `Instance`, a model with a
+configuration and a protocol: cells, steps, properties.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ MOST_STEPS = 1 << 20
 """The largest number of different steps of a model under one configuration."""
 
 MOST_BITS_OF_ARGUMENTS = 60
-"""The combinations of arguments of a generator of initial states are numbered with at most so many bits."""
+"""The most bits of a number that stands for a combination of arguments of a generator of initial states."""
 
 RESERVED = ("cells", "items")
-"""Names that states and configurations themselves use, in addition to names that start with an underscore."""
+"""Names that states and configurations use themselves, as they do names that start with an underscore."""
 
 CHANGES_OF_QUEUES = ("append", "popleft", "clear")
 """Names that a part of a record cannot have, because queues of records use them."""
@@ -211,10 +211,13 @@ class Property:
     @property
     def meaning(self) -> list[Any]:
         """The part of it that counts in the digest of a model."""
-        asked = [None if one is None else digest.of_routine(one.routine) for one in (self.permitted, self.premise)]
-        fair = None if self.fair is None else [[one.actions, one.each] for one in self.fair]
+        arguments = [
+            None if predicate is None else digest.of_routine(predicate.routine)
+            for predicate in (self.permitted, self.premise)
+        ]
+        fair = None if self.fair is None else [[fairness.actions, fairness.each] for fairness in self.fair]
         meaning = digest.of_routine(self.function.routine)
-        return [self.name, self.kind.value, meaning, asked, self.applies is not None, self.every_length, fair]
+        return [self.name, self.kind.value, meaning, arguments, self.applies is not None, self.every_length, fair]
 
 
 @dataclass(frozen=True)
@@ -243,15 +246,10 @@ class Action:
     @property
     def meaning(self) -> list[Any]:
         """The part of it that counts in the digest of a model: traces show the names of its parameters."""
-        fair = [False if one.mark is None else one.mark.fair for one in self.alternatives]
-        each = [one if isinstance(one, bool) else list(map(str, names_of(one))) for one in fair]
-        return [
-            self.name,
-            self.shows,
-            list(self.domains),
-            [digest.of_routine(one.routine) for one in self.alternatives],
-            each,
-        ]
+        fair = [False if function.mark is None else function.mark.fair for function in self.alternatives]
+        each = [value if isinstance(value, bool) else list(map(str, names_of(value))) for value in fair]
+        routines = [digest.of_routine(function.routine) for function in self.alternatives]
+        return [self.name, self.shows, list(self.domains), routines, each]
 
 
 @dataclass(frozen=True)
@@ -284,7 +282,7 @@ class Model:
     reader: Reader = field(repr=False)
     """The reader of the model's functions, which knows the meanings of the names in their modules."""
     stand_ins: Mapping[str, str]
-    """The messages about well-known names that are not protocols: which protocol replaces each."""
+    """The messages about releases without a protocol of their own: which protocol stands for each."""
     generators: tuple[Function, ...] = ()
     """The functions that make initial states of the default state; without any, `start` yields them."""
     terminals: tuple[Function, ...] = ()
@@ -313,8 +311,11 @@ class Model:
             [[name, *digest.field(declared)] for name, declared in self.fields.items()],
             [action.meaning for action in self.actions],
             [[prop.meaning for prop in properties] for properties in (self.properties, self.lemmas)],
-            [[one.name, sorted(one.switches.items()), one.alternatives] for one in self.protocols.values()],
-            [[digest.of_routine(one.routine) for one in functions] for functions in predicates],
+            [
+                [protocol.name, sorted(protocol.switches.items()), protocol.alternatives]
+                for protocol in self.protocols.values()
+            ],
+            [[digest.of_routine(function.routine) for function in functions] for functions in predicates],
             [self.start is not None, len(self.contradictions)],
         ]
         if self._has_plain_python:
@@ -325,14 +326,15 @@ class Model:
     def _has_plain_python(self) -> bool:
         if self.start is not None or self.contradictions:
             return True
-        sizes: list[object] = [one.size for one in self.domains]
+        sizes: list[object] = [domain.size for domain in self.domains]
         for declared in self.fields.values():
             ends = (declared.values.low, declared.values.high)
-            sizes += [one.domain.size if isinstance(one, LastOf) else one for one in ends]
-            sizes += [one.size for one in declared.over]
-        arguments = [*(one.parameters for one in self.actions), *(one.arguments for one in self.generators)]
-        for domain in (one.domain for one in itertools.chain(*arguments) if one.domain is not None):
-            sizes.append((domain.of if issubclass(domain, Subset) else domain).size)
+            sizes += [end.domain.size if isinstance(end, LastOf) else end for end in ends]
+            sizes += [domain.size for domain in declared.over]
+        starting = (*(action.parameters for action in self.actions), *(start.arguments for start in self.generators))
+        for parameter in itertools.chain(*starting):
+            assert parameter.domain is not None
+            sizes.append(_elements_of(parameter.domain).size)
         properties = (*self.properties, *self.lemmas)
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
@@ -350,7 +352,7 @@ class Model:
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """Sizes of domains and ranges of fields and entries for which all numbers were found to stay in range."""
+        """Sizes of domains, and ranges of fields and entries, for which all computed numbers stay in range."""
         return []
 
     def place_of(self, field_name: str) -> str:
@@ -361,7 +363,7 @@ class Model:
         return place_in(self.path, "State", name)
 
     def protocol(self, name: str | None) -> Protocol:
-        """Return the protocol with this name, or the only protocol if `name` is None. Raises UsageError."""
+        """Return the protocol with this name, or the only protocol if no name is given. Raises UsageError."""
         if name is None:
             if len(self.protocols) != 1:
                 raise UsageError(f"{self.name} needs --protocol; there are: {', '.join(self.protocols)}")
@@ -369,26 +371,27 @@ class Model:
         if name not in self.protocols:
             if len(self.protocols) == 1:
                 raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
-            known = self._stand_in(name) or nearest(name, self.protocols)
-            raise UsageError(f"{self.name} has no protocol {name}; {known}")
+            raise UsageError(
+                f"{self.name} has no protocol {name}; {self._stand_in(name) or nearest(name, self.protocols)}"
+            )
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the protocol that this name, or the release of this patch, refers to; empty if there is none."""
+        """Return which protocol stands for this release, or for that of this patch; empty if no protocol does."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Refuse another value than the chosen protocol's for a switch that shapes the state, if protocols differ in
-        the switch: then their actions also differ. Raises UsageError.
+        """Raise UsageError for a value that is not the chosen protocol's, if the entry is a switch that shapes the
+        state and differs between protocols: then their actions also differ.
         """
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
-        values = {one.switches.get(name, entry.default) for one in self.protocols.values()}
-        if len(values) > 1 and value != chosen.switches.get(name, entry.default):
-            others = [key for key, one in self.protocols.items() if one.switches.get(name, entry.default) == value]
+        values = {key: protocol.switches.get(name, entry.default) for key, protocol in self.protocols.items()}
+        if len(set(values.values())) > 1 and value != values[chosen.name]:
+            others = [key for key, other in values.items() if other == value]
             there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has it"
             raise UsageError(f"{name}={spell(entry, value)} is not what {chosen.name} does; {there}")
 
@@ -403,15 +406,15 @@ class Model:
         `swaps` maps an action to the protocol whose version of the action is used instead. Raises UsageError.
         """
         chosen = self.protocol(protocol)
-        known = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
+        configured = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
         for name, value in (values or {}).items():
             if name not in self.entries:
                 raise UsageError(f"{self.name} has no configuration entry {name}; {nearest(name, self.entries)}")
             refuse_out_of_range(name, self.entries[name], value)
             self._refuse_of_another_protocol(chosen, name, value)
-            known[name] = value
+            configured[name] = value
         alternatives = list(chosen.alternatives)
-        names = [one.name for one in self.actions]
+        names = [action.name for action in self.actions]
         for action, origin in (swaps or {}).items():
             if action not in names:
                 raise UsageError(f"{self.name} has no action {action}; {nearest(action, names)}")
@@ -420,7 +423,7 @@ class Model:
                     value = self.protocol(origin).switches.get(name, entry.default)
                     self._refuse_of_another_protocol(chosen, name, value)
             alternatives[names.index(action)] = self.protocol(origin).alternatives[names.index(action)]
-        configuration = Configuration(known)
+        configuration = Configuration(configured)
         for contradicts in self.contradictions:
             if run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
                 raise UsageError(" ".join((inspect.getdoc(contradicts) or contradicts.__name__).split()))
@@ -432,6 +435,11 @@ def _digest_of_file(file: str) -> str:
         return text_of(file).digest
     except OSError:
         return "no source"
+
+
+def _elements_of(domain: type[Domain] | type[Subset]) -> type[Domain]:
+    """The domain of the elements that a parameter takes, or of which it takes subsets."""
+    return domain.of if issubclass(domain, Subset) else domain
 
 
 def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
@@ -450,23 +458,23 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Objects with decorators of these kinds by name, in the order of modules and lines. If there are several modules,
-    which import from each other, imported objects are left out."""
-    found = {}
+    """Objects with decorators of these kinds by name, in the order of modules and lines. Of several modules, imported
+    objects are left out, because the modules import from each other."""
+    marked = {}
     for module in modules:
         for name, value in vars(module).items():
             mark = mark_of(value)
             if mark is None or mark.kind not in kinds:
                 continue
             if len(modules) == 1 or getattr(value, "__module__", None) == module.__name__:
-                found[name] = value
-    return found
+                marked[name] = value
+    return marked
 
 
 def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, FunctionType]:
     """Decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a function."""
-    found = _marked(modules, *kinds)
-    for name, value in found.items():
+    functions = _marked(modules, *kinds)
+    for name, value in functions.items():
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
             raise LanguageError(
@@ -475,7 +483,7 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
             )
         if name in IMPLICIT_PROPERTIES:
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
-    return found
+    return functions
 
 
 def _no_name_twice(modules: Iterable[ModuleType]) -> None:
@@ -484,11 +492,11 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
         path = inspect.getsourcefile(module)
         if path is None:
             continue
-        seen: set[str] = set()
+        names: set[str] = set()
         for defined, line in text_of(path).definitions:
-            if defined in seen:
+            if defined in names:
                 raise LanguageError(f"{path}:{line}: {defined} is defined twice; rename one")
-            seen.add(defined)
+            names.add(defined)
 
 
 def _nothing_lost(modules: Iterable[ModuleType]) -> None:
@@ -500,7 +508,7 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
         codes = [getattr(value, "__code__", None) for value in vars(module).values() if mark_of(value) is not None]
         there = {(code.co_name, code.co_firstlineno) for code in codes if isinstance(code, CodeType)}
         for place, definition in text_of(path).functions.items():
-            is_declared = any(is_of_the_language(one, vars(module)) for one in definition.decorator_list)
+            is_declared = any(is_of_the_language(decorator, vars(module)) for decorator in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
                     f"{path}:{definition.lineno}: {definition.name} is declared but not in the module;"
@@ -517,16 +525,16 @@ def assemble(
     """Read a model from its base and its variants: {protocol: (modules with actions of its own, values of entries)}.
 
     The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
-    initial states count in the order in which they stand. The modules of a variant (one, several, or None) may define
-    actions of the base anew, or add some. `stand_ins` says which protocol replaces a well-known name that is not a
-    protocol: {name: text of a message}. Raises LanguageError where a function leaves the language.
+    initial states count in this order. The modules of a variant (one, several, or None) may redefine actions of the
+    base, or add some. `stand_ins` says which protocol stands for a release without one of its own: {release: text of a
+    message}. Raises LanguageError where a function leaves the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
     entries = _declared(bases[0], "Configuration", Entry)
     declared_in_state = _declared(bases[0], "State", Field | Group)
     fields = _flattened(path, declared_in_state)
-    groups = {key: one for key, one in declared_in_state.items() if isinstance(one, Group)}
+    groups = {key: group for key, group in declared_in_state.items() if isinstance(group, Group)}
     if not fields:
         raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see docs/language.md")
     for field_name in declared_in_state:
@@ -536,14 +544,14 @@ def assemble(
         if declared_name in (*RESERVED, *IMPLICIT_PROPERTIES) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is reserved by the language; choose another name")
     versions = {
-        protocol: (_modules_of(given), values) for protocol, (given, values) in (variants or {"": (None, {})}).items()
+        protocol: (_modules_of(own), values) for protocol, (own, values) in (variants or {"": (None, {})}).items()
     }
     modules = list(dict.fromkeys(module for own, _ in versions.values() for module in own))
     _no_name_twice([*bases, *modules])
     common = _functions(bases, Kind.ACTION)
     origins: dict[str, list[FunctionType]] = {}
-    for found in (common, *(_functions(own, Kind.ACTION) for own, _ in versions.values())):
-        for action_name, python in found.items():
+    for functions in (common, *(_functions(own, Kind.ACTION) for own, _ in versions.values())):
+        for action_name, python in functions.items():
             alternatives = origins.setdefault(action_name, [])
             if python not in alternatives:
                 alternatives.append(python)
@@ -568,12 +576,12 @@ def assemble(
         Action(action_name, tuple(reader.read(python) for python in originals))
         for action_name, originals in origins.items()
     )
-    for one in actions:
-        _same_parameters(one)
-        _shown_parameters(one)
-        for function in one.alternatives:
-            given = function.mark.fair if function.mark is not None else False
-            checked_of_action(given, f"{function.path}:{function.line}: {one.name}", one.name, one.domains)
+    for action in actions:
+        _same_parameters(action)
+        _shown_parameters(action)
+        for function in action.alternatives:
+            fair = function.mark.fair if function.mark is not None else False
+            checked_of_action(fair, f"{function.path}:{function.line}: {action.name}", action.name, action.domains)
     properties = tuple(
         _property(reader, property_name, python, actions)
         for property_name, python in _functions(bases, *PROPERTIES).items()
@@ -591,8 +599,10 @@ def assemble(
     protocols = {}
     for protocol, (own_modules, switches) in versions.items():
         own = _functions(own_modules, Kind.ACTION)
-        functions = {name: own.get(name) or common.get(name) for name in origins}
-        chosen = tuple(None if one is None else origins[name].index(one) for name, one in functions.items())
+        versions_of_actions = {name: own.get(name) or common.get(name) for name in origins}
+        chosen = tuple(
+            None if python is None else origins[name].index(python) for name, python in versions_of_actions.items()
+        )
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
@@ -626,23 +636,22 @@ def assemble(
 def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
     """The fields of a state; a record is one for each of its parts, `record.part`. Raises LanguageError."""
     fields: dict[str, Field] = {}
-    for name, one in declared.items():
-        if isinstance(one, Field):
-            fields[name] = one
+    for name, group in declared.items():
+        if isinstance(group, Field):
+            fields[name] = group
             continue
-        record = one.record.__name__
-        if not one.parts:
-            where = place_of(one.record, path, record)
+        record = group.record.__name__
+        if not group.parts:
+            where = place_of(group.record, path, record)
             raise LanguageError(f"{where}: {record} has no parts; declare them as in: role = field(values=Role)")
-        for part, held in one.parts.items():
+        for part, held in group.parts.items():
             where = f"{place_in(path, record, part)}: {record}"
             if part.startswith("_") or part in CHANGES_OF_QUEUES:
                 raise LanguageError(f"{where}: `{part}` is reserved by the language; choose another name")
             if isinstance(held, Group):
                 raise LanguageError(f"{where}: the part `{part}` is a record; declare its parts here")
-            if one.queue is None:
-                over, outer = (*one.over, *held.over), len(one.over)
-                fields[f"{name}.{part}"] = replace(held, over=over, outer=outer)
+            if group.queue is None:
+                fields[f"{name}.{part}"] = replace(held, over=(*group.over, *held.over), outer=len(group.over))
             elif held.over:
                 what = f"the part `{part}` is no single value, which a queue needs"
                 raise LanguageError(f"{where}: {what}; give it no index, and no set or queue as its values")
@@ -653,8 +662,8 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
                 what = f"the part `{part}` has initially=, but a queue is empty at first"
                 raise LanguageError(f"{where}: {what}; leave it out, or declare another Record for the queue `{name}`")
             else:
-                queue = _queue_of_part(where, held, one.queue)
-                over = (*one.over, one.queue.axis)
+                queue = _queue_of_part(where, held, group.queue)
+                over = (*group.over, group.queue.axis)
                 fields[f"{name}.{part}"] = Field(over, queue.values, queue.filler, queue, None, len(over))
     return fields
 
@@ -670,15 +679,13 @@ def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
 
 
 def _is_generator(start: Any) -> bool:
-    """Whether an `@initial` function is in the language: it changes the default state `s`, as an action does."""
+    """Whether an `@initial` function is in the language: it changes the default state `s` as an action does."""
     return type(start) is FunctionType and start.__code__.co_varnames[: start.__code__.co_argcount][:1] == ("s",)
 
 
-def _modules_of(given: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
+def _modules_of(modules: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
     """The modules that a variant names."""
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, ModuleType) else tuple(given)
+    return (modules,) if isinstance(modules, ModuleType) else tuple(modules or ())
 
 
 def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
@@ -713,17 +720,17 @@ def _shown_parameters(action: Action) -> None:
         shown = [repr(action.shows)]
     if action.shows is not None and set(shown) != set(names):
         first = action.alternatives[0]
+        cure = f"name every parameter: {', '.join(names)}" if names else "the action has no parameters: remove `shows`"
         raise LanguageError(
-            f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'};"
-            f" name every parameter: {', '.join(names) or 'there are none; remove `shows`'}"
+            f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'}; {cure}"
         )
 
 
-def _question(reader: Reader, name: str, function: Function, what: str, asked: Any) -> Function | None:
+def _question(reader: Reader, name: str, function: Function, what: str, predicate: Any) -> Function | None:
     """The predicate of states that is the argument `what` of a property; None without this argument."""
-    if asked is None:
+    if predicate is None:
         return None
-    read = reader.read(asked) if type(asked) is FunctionType else None
+    read = reader.read(predicate) if type(predicate) is FunctionType else None
     is_question = read is not None and read.routine.returns_value and not read.writes
     if read is None or not is_question or [p.name for p in read.parameters] != ["s"]:
         where = read or function
@@ -750,8 +757,8 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
     fair = None
     if mark.fair is not None:
         where = f"{function.path}:{function.line}: {name}"
-        known = {action.name: action.domains for action in actions}
-        fair = checked(mark.fair, where, reader.vocabulary.actions, known, lambda one: nearest(one, known))
+        domains = {action.name: action.domains for action in actions}
+        fair = checked(mark.fair, where, reader.vocabulary.actions, domains, lambda action: nearest(action, domains))
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length, premise, fair)
 
 
@@ -767,7 +774,7 @@ def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
     if isinstance(declared.contents, Set) and sizes[-1] < 1:
         kind = declared.contents.of.__name__
         return f"holds sets of {kind}, which has no element; give {kind} at least one"
-    strange = sorted(one for one in declared.members or () if not sizes or not 0 <= one < sizes[-1])
+    strange = sorted(member for member in declared.members or () if not sizes or not 0 <= member < sizes[-1])
     if strange:
         return f"is initially a set with {strange[0]}; give elements in 0..{sizes[-1] - 1}"
     return f"has no values ({low}..{high}); give it a range that is not empty" if low > high else ""
@@ -856,7 +863,7 @@ class Instance:
             self.model.digest,
             [self.alternatives, sorted(self.swaps.items())],
             list(self.configuration.items()),
-            [[one.name, one.offset, one.sizes, one.low, one.high] for one in self.layouts.values()],
+            [[place.name, place.offset, place.sizes, place.low, place.high] for place in self.layouts.values()],
             self.first_steps,
             [[prop.name for prop in properties] for properties in (self.properties, self.lemmas)],
         ]
@@ -896,21 +903,21 @@ class Instance:
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
         ranges_of_all = (*self.argument_ranges, *self.generator_ranges)
-        sizes = *(one.elements for arguments in ranges_of_all for one in arguments), *self.sizes
+        sizes = *(each.elements for arguments in ranges_of_all for each in arguments), *self.sizes
         # Numbers that stay in range for wider intervals do so for these.
-        if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
+        if any(sizes == checked_sizes and _lie_within(named.values(), wider) for checked_sizes, wider in model.small):
             return
         intervals = Intervals(named, self.size_of)
-        of_actions = zip((one.alternatives for one in model.actions), self.argument_ranges, strict=True)
-        of_generators = zip(((one,) for one in model.generators), self.generator_ranges, strict=True)
+        of_actions = zip((action.alternatives for action in model.actions), self.argument_ranges, strict=True)
+        of_generators = zip(((generator,) for generator in model.generators), self.generator_ranges, strict=True)
         for functions, arguments in (*of_actions, *of_generators):
-            if all(one.count for one in arguments):  # without an element there is no step
-                ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+            if all(each.count for each in arguments):  # without an element there is no step
+                ranges = [None if each.is_subset else (0, each.elements - 1) for each in arguments]
                 for function in functions:
                     intervals.of_call(function.routine, [None, *ranges])
         properties = (*model.properties, *model.lemmas)
-        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise)]
-        for predicate in (*asked, *model.terminals, *model.constraints):
+        predicates = [function for prop in properties for function in (prop.function, prop.permitted, prop.premise)]
+        for predicate in (*predicates, *model.terminals, *model.constraints):
             if predicate is not None:
                 intervals.of_call(predicate.routine, [None] * len(predicate.parameters))
         model.small.append((sizes, tuple(named.values())))
@@ -938,24 +945,23 @@ class Instance:
     @cached_property
     def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each generator of initial states its parameters, with their numbers of values. Raises UsageError."""
-        found = []
+        ranges = []
         for function in self.model.generators:
-            found.append(self._ranges(function.arguments))
-            bits = sum(one.elements if one.is_subset else (one.elements or 1).bit_length() for one in found[-1])
+            ranges.append(self._ranges(function.arguments))
+            bits = sum(each.elements if each.is_subset else (each.elements or 1).bit_length() for each in ranges[-1])
             if bits > MOST_BITS_OF_ARGUMENTS:
                 raise UsageError(
                     f"{function.path}:{function.line}: {function.name} has more than 2**{MOST_BITS_OF_ARGUMENTS}"
                     " combinations of arguments; use smaller bounds"
                 )
-        return tuple(found)
+        return tuple(ranges)
 
     def _ranges(self, parameters: Iterable[Variable]) -> tuple[ArgumentRange, ...]:
         """These parameters with the numbers of elements of their domains."""
         ranges = []
-        for one in parameters:
-            assert one.domain is not None
-            domain = one.domain.of if issubclass(one.domain, Subset) else one.domain
-            ranges.append(ArgumentRange(one, self.size_of(domain)))
+        for parameter in parameters:
+            assert parameter.domain is not None
+            ranges.append(ArgumentRange(parameter, self.size_of(_elements_of(parameter.domain))))
         return tuple(ranges)
 
     def size_of(self, domain: type[Domain]) -> int:
@@ -965,14 +971,14 @@ class Instance:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the domains that the model's functions name, in the order of the functions."""
-        return tuple(self.size_of(one) for one in self.model.domains)
+        return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
         """Return the function that plain CPython calls, in which a domain is the range of its elements."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
-            names: dict[str, Any] = {name: range(self.size_of(one)) for name, one in function.domains.items()}
+            names: dict[str, Any] = {name: range(self.size_of(domain)) for name, domain in function.domains.items()}
             names |= {name: self.python(callee) for name, callee in function.functions.items()}
             self._python[function] = with_names(function.python, names)
         return self._python[function]
@@ -988,7 +994,7 @@ class Instance:
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
         """For each action the number of its first step; a last entry holds the number of all steps."""
-        counts = [prod(one.count for one in arguments) for arguments in self.argument_ranges]
+        counts = [prod(each.count for each in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
         return tuple(itertools.accumulate(counts, initial=0))
@@ -1001,11 +1007,11 @@ class Instance:
     def step(self, number: int) -> Step:
         """Return the step with this number: actions in order of declaration, arguments in lexicographic order."""
         index = bisect_right(self.first_steps, number) - 1
-        rest = number - self.first_steps[index]
+        combination = number - self.first_steps[index]
         ordinals: list[int] = []
-        for one in reversed(self.argument_ranges[index]):
-            ordinals.insert(0, rest % one.count)
-            rest //= one.count
+        for argument in reversed(self.argument_ranges[index]):
+            combination, ordinal = divmod(combination, argument.count)
+            ordinals.insert(0, ordinal)
         return Step(number, index, self.model.actions[index].name, tuple(ordinals))
 
     @cached_property
@@ -1018,8 +1024,8 @@ class Instance:
         )
 
     def number(self, action: str, ordinals: Sequence[int]) -> int:
-        """Return the number of the step with this action and these arguments. Raises UsageError if there is none."""
-        names = [one.name for one in self.model.actions]
+        """Return the number of the step with this action and these arguments. Raises UsageError for an unknown step."""
+        names = [action.name for action in self.model.actions]
         if action not in names:
             raise UsageError(f"{self.model.name} has no action {action}; {nearest(action, names)}")
         index = names.index(action)
@@ -1027,10 +1033,10 @@ class Instance:
         if len(ordinals) != len(ranges):
             raise UsageError(f"{action} takes {len(ranges)} arguments, not {len(ordinals)}")
         number = 0
-        for one, ordinal in zip(ranges, ordinals, strict=True):
-            if not 0 <= ordinal < one.count:
-                raise UsageError(f"{action}: {one.parameter.name}={ordinal} is outside 0..{one.count - 1}")
-            number = number * one.count + ordinal
+        for argument, ordinal in zip(ranges, ordinals, strict=True):
+            if not 0 <= ordinal < argument.count:
+                raise UsageError(f"{action}: {argument.parameter.name}={ordinal} is outside 0..{argument.count - 1}")
+            number = number * argument.count + ordinal
         return self.first_steps[index] + number
 
     def spell_step(self, step: Step) -> str:
@@ -1038,11 +1044,7 @@ class Instance:
         ranges = self.argument_ranges[step.action_index]
         arguments = {c.parameter.name: c.spell(o) for c, o in zip(ranges, step.ordinals, strict=True)}
         shows = self.model.actions[step.action_index].shows
-        return (
-            f"{step.action} {escaped(shows).format(**arguments)}"
-            if shows
-            else " ".join([step.action, *arguments.values()])
-        )
+        return " ".join([step.action, *([escaped(shows).format(**arguments)] if shows else arguments.values())])
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
@@ -1084,25 +1086,25 @@ class Instance:
             return self.start_from(enumeration.cells_of(self._generated(enumeration.default()), watch))
         return self.start_from(enumeration.states(self._given(), watch))
 
-    def start_from(self, found: InitialStates) -> InitialStates:
-        """Keep and return these initial states. Raises ModelError if there are none."""
-        if not found:
+    def start_from(self, states: InitialStates) -> InitialStates:
+        """Keep and return these initial states. Raises ModelError if there is no initial state."""
+        if not states:
             raise ModelError(
                 f"{self.model.name}: this configuration has no initial state; make @initial"
                 f" {'enabled for some arguments' if self.model.generators else 'yield one'}"
             )
         if self.model.constraints:
-            found = self._within(found)
-        vars(self)["initial_states"] = found
-        return found
+            states = self._within(states)
+        vars(self)["initial_states"] = states
+        return states
 
     def _within(self, states: InitialStates) -> InitialStates:
-        """The initial states that satisfy the constraints. Raises ModelError if there is none."""
+        """The initial states that satisfy the constraints. Raises ModelError if no state does."""
         size = len(states.packed) // len(states)
         kept = [number for number, cells in enumerate(states) if self.is_within(cells)]
         if not kept:
             first = self.model.constraints[0]
-            names = ", ".join(one.name for one in self.model.constraints)
+            names = ", ".join(constraint.name for constraint in self.model.constraints)
             raise ModelError(
                 f"{first.path}:{first.line}: @constraint {names} excludes every initial state;"
                 " weaken it, or make @initial yield a state within it"
@@ -1124,7 +1126,7 @@ class Instance:
         """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and
         of the arguments; a state that several combinations make is yielded several times. Raises ModelError."""
         for generator, ranges in enumerate(self.generator_ranges):
-            for ordinals in itertools.product(*(range(one.count) for one in ranges)):
+            for ordinals in itertools.product(*(range(each.count) for each in ranges)):
                 cells = self.generated_by(default, generator, ordinals)
                 if cells is not None:
                     yield cells
@@ -1137,11 +1139,11 @@ class Instance:
         function, state = self.model.generators[number], State(self, default)
         arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))
         try:
-            self.python(function)(state, *(one.argument(ordinal) for one, ordinal in arguments))
+            self.python(function)(state, *(each.argument(ordinal) for each, ordinal in arguments))
         except Disabled:
             return None
         except ModelError as error:
-            says = " ".join([function.name, *(one.spell(ordinal) for one, ordinal in arguments)])
+            says = " ".join([function.name, *(each.spell(ordinal) for each, ordinal in arguments)])
             raise ModelError(f"{function.path}:{function.line}: {says}: {error}") from None
         return state.cells
 

@@ -1,8 +1,7 @@
 """The mutants of an action: the action without one of its guards, or without one conjunct of a guard.
 
-In:  a `Function` that is an action.
-Out: its mutants, each a Function that every engine reads like the action itself. A mutant has no text that CPython
-     could compile; in place of plain Python, its routine is interpreted (models/language/interpreter.py).
+Every engine reads a mutant like the action itself. Because it has no text that CPython could compile, its routine is
+interpreted in place of plain Python (models/language/interpreter.py).
 
 A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
@@ -23,16 +22,15 @@ from isrcheck.models.language.reading.source import respelled
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """An action without a guard, or without one conjunct of a guard; `dropped` is the removed condition.
-
-    If the conjunct is in a helper function, `within` names it, after the helpers through which the guard calls it.
-    """
+    """An action without a guard, or without one conjunct of a guard."""
 
     function: Function
     line: int
     guard: str
     dropped: str
+    """The removed condition."""
     within: tuple[str, ...]
+    """The helpers from the guard to the condition, each called by the one before; empty for a part of the guard."""
 
 
 def mutants(action: Function) -> Iterator[Mutant]:
@@ -63,8 +61,8 @@ class _Weaker:
 
 
 def _weaker(condition: ir.Expression) -> list[_Weaker]:
-    """The conditions that result from omitting one conjunct each; a condition without `and` is its only conjunct, also
-    if its form in the core has one."""
+    """The conditions that result from omitting one conjunct each. A condition written without `and` is its own only
+    conjunct, even if its form in the core has an `and`."""
     match condition:
         case ir.And(parts):
             return _without_one(condition, parts)
@@ -93,10 +91,12 @@ def _weaker(condition: ir.Expression) -> list[_Weaker]:
 
 
 def _without_one(condition: ir.Expression, conjuncts: Sequence[ir.Expression]) -> list[_Weaker]:
-    found = []
+    weaker_conditions = []
     for position, conjunct in enumerate(conjuncts):
         for weaker in _weaker(conjunct):
-            rest = list(conjuncts)
-            rest[position : position + 1] = [] if weaker.rest is None else [weaker.rest]
-            found.append(replace(weaker, rest=rest[0] if len(rest) == 1 else ir.And(tuple(rest), span=condition.span)))
-    return found
+            kept = list(conjuncts)
+            kept[position : position + 1] = [] if weaker.rest is None else [weaker.rest]
+            weaker_conditions.append(
+                replace(weaker, rest=kept[0] if len(kept) == 1 else ir.And(tuple(kept), span=condition.span))
+            )
+    return weaker_conditions

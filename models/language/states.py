@@ -1,8 +1,8 @@
 """States: how the fields of a model are laid out in cells, how the functions of a model see them in CPython, and how a
 model yields its initial states.
 
-In:  the fields of a model, and the configuration of an instance (models/language/model.py).
-Out: a `FieldLayout` for each field; `State`s; `InitialStates`, packed.
+`FieldLayout` is the layout of a field under a configuration, `State` what functions see, `InitialStates` the packed
+initial states.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
@@ -50,18 +51,18 @@ class FieldLayout:
         return itertools.product(*(range(size) for size in self.sizes))
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
-        """The position in a state of the cell with this index. Raises ModelError if there is no such cell; given the
-        cells of the state, the message says how long a queue is."""
+        """The position in a state of the cell with this index. Raises ModelError if there is no such cell; if `cells`
+        are those of the state, the message gives the length of a queue."""
         offset = 0
-        for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
-            if one == size and cells and depth + 1 == len(self.sizes):
+        for depth, (size, axis_index) in enumerate(zip(self.sizes, index, strict=True)):
+            if axis_index == size and cells and depth + 1 == len(self.sizes):
                 start = self.offset + offset * size
                 self._refuse_place([cells[position] for position in range(start, start + size)])
-            offset = offset * size + self.index(depth, one)
+            offset = offset * size + self.index(depth, axis_index)
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if this row is a queue: the core reads a missing element beyond the last place."""
+        """Raise ModelError if this row is a queue: the core reads a missing element at the index behind the row."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -73,7 +74,7 @@ class FieldLayout:
         raise ModelError(f"{what}; test it with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
-        """This index, the one after `depth` others, as a number. Raises ModelError if it is outside its domain."""
+        """This index, which follows `depth` others, as a number. Raises ModelError if it is outside its domain."""
         if not 0 <= index < self.sizes[depth]:
             raise ModelError(
                 f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
@@ -123,8 +124,8 @@ def spell_member(member: IntEnum) -> str:
 #
 # They are read one by one as the model yields them, and stored as bytes. A dictionary of the usual form (numbers, and
 # nested lists of numbers) is read by functions that are built once for the fields. Any other dictionary is read cell by
-# cell, which also reports its faults. Each dictionary is read before the next one is requested, so a model may change a
-# dictionary and yield it again.
+# cell, which also reports its faults. Each dictionary is read before the model yields the next one, so a model may
+# change a dictionary and yield it again.
 
 
 Cells = tuple[int, ...]
@@ -137,7 +138,7 @@ STATES_AT_ONCE = 4096
 """The number of states whose cells are checked against their ranges at once."""
 
 BYTES_OF_KNOWN = 150
-"""The memory in bytes per state, without its cells, for recognising duplicates: a bytes object and a set entry."""
+"""The memory in bytes per state, without its cells, for recognizing duplicates: a bytes object and a set entry."""
 
 LISTS = (list, tuple)
 
@@ -218,7 +219,7 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for a dictionary that must be read cell by cell."""
+    """Raised for a dictionary of another form, which must be read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
@@ -248,11 +249,11 @@ def _list_reader(sizes: Sequence[int], code: str) -> Reader:
 def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
     read, name = _list_reader(layout.sizes, code), layout.name
     if layout.field.contents is None:
-        return lambda given: read(given[name])
+        return lambda dictionary: read(dictionary[name])
     started = read(usual)
 
-    def read_started(given: Any) -> bytes:
-        if given[name] is not usual:
+    def read_started(dictionary: Any) -> bytes:
+        if dictionary[name] is not usual:
             raise UnusualError
         return started
 
@@ -262,7 +263,9 @@ def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
 def _numbers_reader(names: Sequence[str], code: str) -> Reader:
     """Return a function that packs adjacent fields with a single cell each into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
-    return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
+    if len(names) == 1:
+        return lambda dictionary: pack(values_of(dictionary))
+    return lambda dictionary: pack(*values_of(dictionary))
 
 
 class Enumeration:
@@ -278,50 +281,48 @@ class Enumeration:
         self.usual = {name: layout.field.start(layout.sizes) for name, layout in layouts.items()}
         self.readers: list[Reader] = []
         for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
-            some = list(group)
             if is_number:
-                self.readers.append(_numbers_reader([one.name for one in some], code))
+                self.readers.append(_numbers_reader([layout.name for layout in group], code))
             else:
-                self.readers += [_field_reader(one, code, self.usual[one.name]) for one in some]
-        self.ranges = [(one.low, one.high) for one in layouts.values() for _ in range(one.count)]
+                self.readers += [_field_reader(layout, code, self.usual[layout.name]) for layout in group]
+        self.ranges = [(layout.low, layout.high) for layout in layouts.values() for _ in range(layout.count)]
         self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
 
-    def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
+    def states(self, dictionaries: Iterable[Any], watch: Watch) -> InitialStates:
         """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
-        known: set[bytes] = set()
+        seen_rows: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
-        for number, one in enumerate(given, 1):
+        for number, dictionary in enumerate(dictionaries, 1):
             try:
-                row = self._quick(one)
+                row = self._quick(dictionary)
             except (UnusualError, struct.error, TypeError):
-                row = self._slow(one, new)
-            if row not in known:
-                known.add(row)
+                row = self._slow(dictionary, new)
+            if row not in seen_rows:
+                seen_rows.add(row)
                 new.append(row)
             if not number % STATES_AT_ONCE:
                 packed += self._in_range(new)
                 new.clear()
-                watch(len(known), 2 * len(packed) + BYTES_OF_KNOWN * len(known))
+                watch(len(seen_rows), 2 * len(packed) + BYTES_OF_KNOWN * len(seen_rows))
         packed += self._in_range(new)
-        return InitialStates(bytes(packed), len(known), self.cells, self.size)
+        return InitialStates(bytes(packed), len(seen_rows), self.cells, self.size)
 
     def default(self) -> Cells:
-        """Return the state in which every field has its declared initial value. Raises ModelError if one is outside its
-        range."""
+        """Return the state of the declared initial values. Raises ModelError if a value is outside its range."""
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
-    def cells_of(self, given: Iterable[Cells], watch: Watch) -> InitialStates:
+    def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
         """Return these states, each once; `watch` gets the progress."""
-        code, known = CODES[self.size], dict[bytes, None]()
-        for number, cells in enumerate(given, 1):
-            known[array(code, cells).tobytes()] = None
+        code, rows = CODES[self.size], dict[bytes, None]()
+        for number, cells in enumerate(states, 1):
+            rows[array(code, cells).tobytes()] = None
             if not number % STATES_AT_ONCE:
-                watch(len(known), (self.cells * self.size + BYTES_OF_KNOWN) * len(known))
-        return InitialStates(b"".join(known), len(known), self.cells, self.size)
+                watch(len(rows), (self.cells * self.size + BYTES_OF_KNOWN) * len(rows))
+        return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
-    def _quick(self, given: Any) -> bytes:
+    def _quick(self, dictionary: Any) -> bytes:
         """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
-        whole = self.usual | given if type(given) is dict else ()
+        whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
         return b"".join([read(whole) for read in self.readers])
@@ -329,9 +330,9 @@ class Enumeration:
     def _in_range(self, states: Sequence[bytes]) -> bytes:
         """Return the states, concatenated, if every cell is in its range. Raises ModelError otherwise."""
         together = b"".join(states)
-        found = InitialStates(together, len(states), self.cells, self.size)
-        if states and not self._are_in_range(found):
-            for cells in found:
+        initial_states = InitialStates(together, len(states), self.cells, self.size)
+        if states and not self._are_in_range(initial_states):
+            for cells in initial_states:
                 for layout in self.layouts.values():
                     self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
         return together
@@ -345,20 +346,22 @@ class Enumeration:
 
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
-    def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
+    def _slow(self, dictionary: Any, before: Sequence[bytes]) -> bytes:
         """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state, which can be
         one of those `before` it: their ranges have not been checked yet."""
         try:
-            return self._read(given)
+            return self._read(dictionary)
         except ModelError:
             self._in_range(before)
             raise
 
-    def _read(self, given: Any) -> bytes:
-        if not isinstance(given, Mapping):
-            what = f"an initial state is {escaped(repr(given))}"
+    def _read(self, dictionary: Any) -> bytes:
+        if not isinstance(dictionary, Mapping):
+            what = f"an initial state is {escaped(repr(dictionary))}"
             raise ModelError(f"{self.place_of('')}: {what}; yield a dictionary {{field: value}}")
-        unknown = sorted(shown(one) if isinstance(one, type) else str(one) for one in set(given) - set(self.layouts))
+        unknown = sorted(
+            shown(one) if isinstance(one, type) else str(one) for one in set(dictionary) - set(self.layouts)
+        )
         if unknown:
             what = f"{escaped(', '.join(unknown))}; there is no such field; there are: {', '.join(self.layouts)}"
             parts = [name for name in self.layouts if name.startswith(f"{unknown[0]}.")]
@@ -367,8 +370,8 @@ class Enumeration:
             raise ModelError(f"{self.place_of('')}: initial states set {what}")
         cells = [NONE] * self.cells
         for name, layout in self.layouts.items():
-            contents = layout.field.contents if name in given else None
-            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes, contents)
+            contents = layout.field.contents if name in dictionary else None
+            values = self._flat(name, dictionary.get(name, self.usual[name]), layout.sizes, contents)
             self._ranged(layout, values)
             cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
         self._refuse_halves(cells)
@@ -410,7 +413,7 @@ class Enumeration:
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
             what = f"{escaped(name)} starts with {escaped(repr(value))}"
             raise ModelError(f"{self.place_of(name)}: {what}; give a list of length {sizes[0]}")
-        return [cell for one in value for cell in self._flat(name, one, sizes[1:], contents)]
+        return [cell for row in value for cell in self._flat(name, row, sizes[1:], contents)]
 
 
 def _bytes_outside(low: int, high: int) -> bytes:
@@ -471,7 +474,7 @@ class State:
 
 
 def parts_of(state: State) -> tuple[Meanings, list[int]]:
-    """The instance of a state, and its cells, which can be written. (The attributes of a state are the model's.)"""
+    """The instance of a state, and its cells, which can be written. (The names of a state belong to the model.)"""
     return state._instance, state._cells  # noqa: SLF001
 
 
@@ -529,12 +532,10 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 # reaches it.
 
 
-class SetView:
-    """A set of the numbers 0..size-1; cell i of its row says whether it contains i."""
+class SetView(AbstractSet[int]):
+    """A set of the numbers 0..size-1; cell i of its row says whether it contains i. Compares as Python's sets do."""
 
     __slots__ = ("row", "size")
-    row: Any
-    size: int
 
     def __init__(self, row: Any, size: int) -> None:
         self.row = row
@@ -543,7 +544,7 @@ class SetView:
     def __getitem__(self, element: int) -> Any:
         return self.row[element]
 
-    def __contains__(self, element: int) -> bool:
+    def __contains__(self, element: Any) -> bool:
         return bool(self[element])
 
     def __iter__(self) -> Iterator[int]:
@@ -551,23 +552,6 @@ class SetView:
 
     def __len__(self) -> int:
         return sum(1 for element in range(self.size) if self[element])
-
-    def __le__(self, other: SetView) -> bool:
-        return _is_part(self, other)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SetView) and all(self[element] == other[element] for element in range(self.size))
-
-    def __lt__(self, other: SetView) -> bool:
-        return _is_part(self, other) and self != other
-
-    def __ge__(self, other: SetView) -> bool:
-        return _is_part(other, self)
-
-    def __gt__(self, other: SetView) -> bool:
-        return _is_part(other, self) and self != other
-
-    __hash__ = None  # type: ignore[assignment]
 
     def add(self, element: int) -> None:
         """Put an element into the set."""
@@ -581,15 +565,15 @@ class SetView:
         """Take all elements out of the set."""
         self.become(())
 
-    def become(self, given: Iterable[int]) -> None:
-        """Replace the elements by those of another set."""
-        if isinstance(given, SetView):
+    def become(self, elements: Iterable[int]) -> None:
+        """Replace the elements by those of another set, or by these numbers."""
+        if isinstance(elements, SetView):
             for element in range(self.size):
-                self.row[element] = given[element]
+                self.row[element] = elements[element]
             return
         for element in range(self.size):
             self.row[element] = False
-        for element in given:
+        for element in elements:
             self.row[element] = True
 
 
@@ -611,7 +595,7 @@ class QueueView:
         if not 0 <= place < self.size or self.row[place] == self.filler:
             raise ModelError(
                 f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
-                f" test it with len(...) before it is used"
+                " test it with len(...) before it is used"
             )
         return self.row[place]
 
@@ -644,11 +628,6 @@ class QueueView:
         """Take all elements out of the queue."""
         for place in range(self.size):
             self.row[place] = self.filler
-
-
-def _is_part(one: SetView, other: SetView) -> bool:
-    """Whether all elements of one set are in the other."""
-    return all(one[element] <= other[element] for element in range(one.size))
 
 
 class Members(SetView):

@@ -1,15 +1,9 @@
-"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print.
-
-In:  text from any source.
-Out: error classes, and text without control characters.
-"""
+"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-
-# --------------------------------------------------------------------------------------------------------------- errors
 
 
 class UsageError(Exception):
@@ -22,9 +16,6 @@ class LanguageError(UsageError):
 
 class ModelError(UsageError):
     """A model breaks its own declarations: a value or an index is out of range, or an initial state is invalid."""
-
-
-# ---------------------------------------------------------------------------------------------------------------- names
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -41,14 +32,11 @@ def _without_digits(name: str) -> str:
     return "".join(letter for letter in name if not letter.isdigit())
 
 
-# ------------------------------------------------------------------------------------------------------- printable text
-
-
 def escaped(text: str) -> str:
     r"""Return the text with control characters as `\x1b`, and marks that change the writing direction as `\u202e`."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
 def escaped_lines(text: str) -> str:

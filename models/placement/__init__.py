@@ -1,1 +1,1 @@
-"""Which brokers hold the replicas of which partition, and what the loss of some of them takes along."""
+"""Which brokers hold the replicas of which partition, and what a lost broker takes with it."""

@@ -95,22 +95,15 @@ def more_in_sync_than_replicas(c):
 def every_start_and_shift(configuration):
     """Every assignment that Kafka can choose; chance decides where it starts, and by how much it shifts."""
     c = configuration
-    known = set()
     for start in range(c.brokers):
         for shift in range(c.brokers):
             sizes = c.brokers, c.partitions, c.replication_factor, c.racks
-            found = assignment(*sizes, start=start, shift=shift, is_rack_aware=bool(c.RACK_AWARE))
-            key = tuple(map(tuple, found))
-            if key not in known:
-                known.add(key)
-                yield {
-                    "replica": found,
-                    "leader": [one[0] for one in found],
-                    "rack": [rack_of(broker, c.brokers, c.racks) for broker in range(c.brokers)],
-                }
-
-
-# ------------------------------------------------------------------------------------------------------------ the steps
+            replicas = assignment(*sizes, start=start, shift=shift, is_rack_aware=bool(c.RACK_AWARE))
+            yield {
+                "replica": replicas,
+                "leader": [first for first, *_ in replicas],
+                "rack": [rack_of(broker, c.brokers, c.racks) for broker in range(c.brokers)],
+            }
 
 
 @action
@@ -152,9 +145,6 @@ def nothing_more_happens(s):
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------- properties
-
-
 def up(s, partition):
     return sum(1 for place in range(s.replication_factor) if s.is_up[s.replica[partition][place]])
 
@@ -173,7 +163,7 @@ def writes_stop_rarely(s):
 
 @always(applies=lambda c: c.most_offline < NO_LIMIT)
 def partitions_are_rarely_offline(s):
-    """At most `most_offline` partitions have no replica any more."""
+    """At most `most_offline` partitions have no running replica."""
     return sum(1 for p in range(s.partitions) if up(s, p) == 0) <= s.most_offline
 
 
@@ -189,7 +179,7 @@ def leaders_are_spread(s):
 
 @always
 def the_first_replica_that_is_up_leads(s):
-    """Whoever leads, and is up, has no replica before it that is up, too: nobody comes back."""
+    """A leader that is up is the first replica of its partition that is up: failed brokers do not return."""
     return all(
         not is_led(s, p)
         or all(

@@ -1,8 +1,5 @@
 """How Kafka assigns the replicas of new partitions to brokers, with and without racks.
 
-In:  the numbers of brokers, partitions, replicas and racks; where the assignment starts, and by how much it shifts.
-Out: for each partition its replicas, the preferred leader first.
-
 Kafka: AdminUtils.assignReplicasToBrokers (up to 3.9 with ZooKeeper), in which chance decides start and shift. A KRaft
 controller stripes the partitions over racks instead (StripedReplicaPlacer), which is not here.
 """
@@ -18,11 +15,11 @@ def rack_of(broker: int, brokers: int, racks: int) -> int:
 def assignment(
     brokers: int, partitions: int, replicas: int, racks: int, *, start: int, shift: int, is_rack_aware: bool
 ) -> list[list[int]]:
-    """The replicas of each partition."""
+    """The replicas of each partition, the preferred leader first; `start` and `shift` say where they begin."""
     order = _alternating(brokers, racks) if is_rack_aware else list(range(brokers))
     rack = {broker: rack_of(broker, brokers, racks) for broker in order} if is_rack_aware else dict.fromkeys(order, 0)
     count = racks if is_rack_aware else 1
-    found = []
+    replicas_of_partitions = []
     for partition in range(partitions):
         if partition and partition % brokers == 0:
             shift += 1
@@ -33,15 +30,17 @@ def assignment(
             # The candidates are the other brokers, from `shift` on, in turn.
             broker = order[(first + 1 + (shift * count + candidate) % (brokers - 1)) % brokers]
             candidate += 1
-            used = {rack[one] for one in chosen}
+            used = {rack[other] for other in chosen}
             if broker not in chosen and (rack[broker] not in used or len(used) == count):
                 chosen.append(broker)
-        found.append(chosen)
-    return found
+        replicas_of_partitions.append(chosen)
+    return replicas_of_partitions
 
 
 def _alternating(brokers: int, racks: int) -> list[int]:
     """All brokers, one of each rack in turn: 0 3 6 1 4 7 2 5 8."""
-    members = [[one for one in range(brokers) if rack_of(one, brokers, racks) == rack] for rack in range(racks)]
+    members = [
+        [broker for broker in range(brokers) if rack_of(broker, brokers, racks) == rack] for rack in range(racks)
+    ]
     longest = max(map(len, members))
     return [of_rack[place] for place in range(longest) for of_rack in members if place < len(of_rack)]

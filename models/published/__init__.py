@@ -13,14 +13,6 @@ from isrcheck.models.published import (
     truncate_to_high_watermark,
 )
 
-MODEL = assemble(
-    "published",
-    replication,
-    {
-        "truncate_to_high_watermark": (truncate_to_high_watermark, {}),
-        "kip_101": (kip_101, {}),
-        "kip_279": (kip_279, {}),
-        "kip_320_first_try": (kip_320_first_try, {}),
-        "kip_320": (kip_320, {}),
-    },
-)
+GENERATIONS = (truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try, kip_320)
+
+MODEL = assemble("published", replication, {module.__name__.rpartition(".")[2]: (module, {}) for module in GENERATIONS})

@@ -62,9 +62,6 @@ class State:
     request_isr = field(LeaderEpoch, Replica, values=Flag)
 
 
-# -------------------------------------------------------------------------------------------------- vocabulary of roles
-
-
 def presumes_leadership(s, r):
     return s.leader[r] == r
 
@@ -102,9 +99,6 @@ def adopt_request(s, r, epoch):
         s.isr[r][member] = s.request_isr[epoch][member]
 
 
-# ----------------------------------------------------------------------------------------------------------- controller
-
-
 @action
 def controller_shrinks_isr(s, r: Replica):
     """The controller removes a replica from the ISR. The last member stays in it, but the partition has no leader."""
@@ -125,9 +119,6 @@ def controller_elects_leader(s, r: Replica):
     require(s.quorum_isr[r])
     require(s.quorum_leader != r)
     quorum_writes_leader(s, r)
-
-
-# --------------------------------------------------------------------------------------------------------------- leader
 
 
 @action
@@ -186,9 +177,6 @@ def leader_raises_high_watermark(s, leader: Replica):
     s.high_watermark[leader] += 1
 
 
-# ------------------------------------------------------------------------------------------------------------- follower
-
-
 def names_leader(s, request):
     """The request was sent, and it names a leader: a request without one makes no replica a follower."""
     return s.request_leader[request] != NONE
@@ -224,9 +212,6 @@ def follower_replicates(s, leader: Replica, follower: Replica):
 def epochs_are_used_up(s):
     """The quorum can start no further epoch: only then can it be that no step is left (TLC ran with -deadlock)."""
     return s.next_epoch > s.max_epoch
-
-
-# ----------------------------------------------------------------------------------------------------------- properties
 
 
 @always

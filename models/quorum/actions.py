@@ -30,7 +30,7 @@ from isrcheck.models.quorum.state import (
 
 @action
 def voter_times_out(s, voter: Voter):
-    """No leader was heard, or no election won, for the election timeout: the voter begins the next epoch.
+    """The voter has heard no leader, or won no election, for the election timeout: it begins the next epoch.
 
     With PRE_VOTE it asks first. Kafka: quorum.fetch.timeout.ms, quorum.election.timeout.ms.
     """
@@ -45,10 +45,10 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """It follows no leader, has seen no later epoch, and its log is not the newer one (KIP-996).
+    """The voter follows no leader, has seen no later epoch, and its log is not newer (KIP-996).
 
-    Left out, of Kafka: who is asked goes on to the epoch of who asks, if that is later; and a follower that has not
-    fetched from its leader yet would vote as well.
+    Left out, of Kafka: a voter that receives a later epoch adopts it; and a follower that has not fetched from its
+    leader yet would vote as well.
     """
     return voter == prospective or (
         can_reach(s, voter, prospective)
@@ -60,7 +60,7 @@ def would_vote_for(s, voter, prospective):
 
 @action
 def prospective_becomes_candidate(s, voter: Voter):
-    """A majority would vote for it. All are asked in one step: nobody counts an answer that is no longer true."""
+    """A majority would vote for it. All voters are asked in one step, so no outdated answer counts."""
     require(s.role[voter] == Role.PROSPECTIVE)
     require(s.epoch[voter] + 1 in LeaderEpoch)
     require(is_majority(s, sum(1 for other in Voter if would_vote_for(s, other, voter))))
@@ -87,7 +87,7 @@ def voter_grants_vote(s, voter: Voter, candidate: Voter):
 
 @action(shows="{voter} for {candidate}")
 def voter_refuses_vote(s, voter: Voter, candidate: Voter):
-    """The candidate's log is not good enough; but the voter, be it a leader, goes on to the candidate's epoch."""
+    """The candidate's log is not good enough; but the voter, even a leader, adopts the candidate's epoch."""
     require(asks_for_vote(s, candidate, voter))
     require(s.epoch[candidate] > s.epoch[voter])
     require(not may_get_vote_of(s, candidate, voter))
@@ -112,13 +112,14 @@ def leader_announces_itself(s, leader: Voter, follower: Replica):
 
 
 def is_leader_of(s, r, epoch):
-    """It leads this epoch. Another leader of it, which must not be, is ignored."""
+    """The voter leads this epoch. A second leader of the epoch, which must not exist, is ignored."""
     return is_leader(s, r) and s.epoch[r] == epoch
 
 
 @action(shows="{sender} from {other}")
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
-    """Who asks somebody in a later epoch is told so, and steps down. In `raft` a leader asks all the time."""
+    """A sender in an earlier epoch learns of the later one from the answer, and steps down. In `raft` a leader sends
+    requests all the time."""
     require(s.role[sender] != Role.FOLLOWER)
     require(can_reach(s, sender, other))
     require(s.epoch[other] > s.epoch[sender])
@@ -129,8 +130,8 @@ def sender_learns_of_epoch(s, sender: Voter, other: Replica):
 def leader_resigns(s, leader: Voter):
     """Check quorum: no majority has answered, or fetched, for a while.
 
-    Left out: EndQuorumEpoch, with which a leader that shuts down asks for an election at once, and KRaft's first try of
-    this, in which such a leader began an epoch.
+    Left out: EndQuorumEpoch, with which a leader that shuts down asks for an immediate election, and KRaft's first
+    version of check quorum, in which such a leader began an epoch.
     """
     require(s.CHECK_QUORUM)
     require(is_leader(s, leader))
@@ -157,7 +158,7 @@ def leader_appends(s, leader: Voter):
 
 @action
 def replica_restarts(s, replica: Replica):
-    """A crash and a restart. To be down is to take no step, which every replica may do for as long as it likes."""
+    """A crash and a restart. A replica that is down takes no step, which every replica may do for any time."""
     require(s.restarts_so_far < s.restarts)
     become_follower(s, replica, s.epoch[replica], NONE)
     s.high_watermark[replica] = 0

@@ -1,11 +1,11 @@
-"""What must happen at last in a quorum: liveness. `MODEL` has the state and the actions of the model `quorum`.
+"""What must happen eventually in a quorum: liveness. `MODEL` has the state and the actions of the model `quorum`.
 
 A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
-`check quorum` searches; `check quorum_liveness` searches this one. Time-outs come only to who hears nothing, because
+`check quorum` searches; `check quorum_liveness` searches this one. Only voters that hear nothing time out, because
 elections without a reason prevent all progress.
 
-What is fair: everything that replicas do by themselves, and no fault and no repair. Epochs are bounded: where none is
-left, no election can begin, and a behaviour that ends there is permitted.
+Fair are all steps that replicas take by themselves; faults and repairs are not. Epochs are bounded: where none is left,
+no election can begin, and a behaviour that ends there is permitted.
 """
 
 import sys
@@ -38,7 +38,7 @@ WORK = [
     weak_fairness("only_voter_commits", each="leader"),
     weak_fairness("follower_fetches", "follower_truncates", each=("leader", "follower")),
 ]
-"""What is done at last if it stays possible."""
+"""The steps that are eventually taken if they stay possible."""
 
 
 def no_epoch_is_left(s):
@@ -52,7 +52,7 @@ def a_leader_is_cut_off(s):
 
 @leads_to(when=a_leader_is_cut_off, fair=WORK)
 def cut_off_leader_resigns(s):
-    """A leader that no majority answers presumes leadership no longer, or is answered again."""
+    """A leader that no majority answers stops presuming leadership, or is answered again."""
     return not a_leader_is_cut_off(s)
 
 

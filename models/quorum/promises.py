@@ -1,7 +1,7 @@
-"""What a quorum promises. Where a property has a published name, it stands beside it.
+"""What a quorum promises, with the published names of the properties.
 
 Raft: the properties of figure 3.2 of Ongaro's thesis. KRaft: the invariants of Vanlightly's KRaft.tla (raft-tlaplus),
-written from Kafka's implementation. Its NoIllegalState says that no replica is told to follow a second leader in its
+written from Kafka's implementation. Its NoIllegalState says that no replica is asked to follow a second leader in its
 epoch, which is `one_leader_per_epoch` here; a leader only appends (Leader Append-Only) by construction.
 """
 
@@ -112,9 +112,9 @@ def is_healthy(s, leader):
 
 @always_step(applies=lambda configuration: configuration.TIMEOUTS_NEED_SILENCE)
 def healthy_leader_is_kept(before, after, taken):
-    """While a leader reaches a majority that follows it, none of those leaves it: no election disturbs it.
+    """While a leader reaches a majority that follows it, no follower leaves it: no election disturbs it.
 
-    With time-outs at any time, this is never so. A restart is a fault of its own.
+    With time-outs at any time, this is always violated. A restart is a fault of its own.
     """
     return taken == replica_restarts or all(
         after.epoch[r] == before.epoch[r] and (r != leader or is_leader(after, r))
@@ -133,7 +133,7 @@ def healthy_leader_is_kept(before, after, taken):
 
 
 def has_elections(configuration):
-    """Anyone may begin an election, and somebody else can vote; with pre-vote, a leader only when it leads no more."""
+    """An election can begin, and another voter can vote; with pre-vote, a leader votes only once it has resigned."""
     return (
         configuration.elections > 0
         and configuration.replicas - configuration.observers > 1
@@ -153,7 +153,7 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append something. Of two voters, who lacks an entry of the other is not elected."""
+    """Two leaders can append records. Of two voters, one that lacks an entry of the other is not elected."""
     return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
@@ -194,7 +194,7 @@ def two_replicas_presume_leadership(s):
 
 
 def has_two_candidates(configuration):
-    """The first leader can be one of them, in a second epoch. Of two voters that ask before, one knows of the other."""
+    """The first leader can be one of them, in a second epoch. Of two voters that ask first, one knows of the other."""
     return configuration.elections > 1 and (
         has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
     )

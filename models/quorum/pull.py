@@ -1,8 +1,8 @@
 """KRaft (KIP-595): followers and observers fetch from the leader, which learns how far they are from the next fetch.
 
-A fetch and its response are one step, with one entry; or the response is lost, and only the leader knows more. That
-nothing is left out by that: a follower has one fetch in flight, drops the response if its epoch has changed meanwhile,
-and does nothing else with its log.
+A fetch and its response are one step, with one entry; or the response is lost, and only the leader knows more. This
+leaves no behaviour out: a follower has one fetch in flight, drops the response if its epoch has changed meanwhile, and
+does nothing else with its log.
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -49,7 +49,7 @@ def can_fetch(s, follower, leader):
 
 
 def leader_learns_of_fetch(s, leader, follower):
-    """The fetch offset is the end of the follower's log: that much it has. Kafka: LeaderState.updateReplicaState."""
+    """The fetch offset is the end of the follower's log: it has everything below it. LeaderState.updateReplicaState."""
     s.match_offset[leader][follower] = s.log_end_offset[follower]
     commit(s, leader, committed_end_offset(s, leader))
 
@@ -109,7 +109,7 @@ def follower_truncates(s, follower: Replica, leader: Voter):
 
 
 def truncate_to(s, follower, end_offset, epoch):
-    """Keep what is not later than the diverging epoch, and of that epoch itself no more than the leader has."""
+    """Keep entries that are not later than the diverging epoch; of that epoch, at most as many as the leader has."""
     if epoch_before(s, follower, end_offset_for_epoch(s, follower, epoch)) == epoch:
         cut_log(s, follower, min(end_offset, end_offset_for_epoch(s, follower, epoch)))
     else:
@@ -118,7 +118,7 @@ def truncate_to(s, follower, end_offset, epoch):
 
 @action(shows="{sender} from {other}")
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
-    """Who asks for votes is told of a later epoch. A leader asks nobody: nothing tells it, until it is asked itself.
+    """A candidate that asks for votes learns of a later epoch. A leader asks nobody, so it learns only from requests.
 
     KIP-595, Leader Progress Timeout, calls it a zombie leader. Left out: the answers to BeginQuorumEpoch, which since
     KIP-853 a leader repeats for every voter that does not fetch.

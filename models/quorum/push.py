@@ -1,6 +1,6 @@
 """Raft: the leader pushes entries to its followers, and learns from each answer how far they agree.
 
-AppendEntries and its answer are one step, with one entry. That nothing is left out by that: see actions.py.
+AppendEntries and its answer are one step, with one entry. This leaves no behaviour out: see actions.py.
 """
 
 from isrcheck.models.language import action, require
@@ -18,7 +18,7 @@ def common_end_offset(s, a, b):
 
 @action(shows="{leader} to {follower}")
 def leader_replicates(s, leader: Voter, follower: Replica):
-    """The next entry replaces what the follower has in its place, and all that comes after it, if that differs."""
+    """The next entry replaces the follower's entry in its place, and all entries after it, if they differ."""
     require(is_leader(s, leader) and leader != follower)
     require(can_reach(s, leader, follower))
     require(follows(s, follower, leader))
@@ -37,7 +37,7 @@ def replicate_entry(s, leader, follower, end_offset):
 
 @action
 def leader_commits(s, leader: Voter):
-    """Enough followers have answered. What comes before the entry that is counted is committed with it."""
+    """Enough followers have answered. The entries before the counted one are committed with it."""
     require(is_leader(s, leader))
     require(committed_end_offset(s, leader) > s.high_watermark[leader])
     commit(s, leader, committed_end_offset(s, leader))

@@ -1,12 +1,12 @@
-"""One write under a scheme of replication: when it is acknowledged, who may lead, and what failures cost.
+"""One write under a scheme of replication: when it is acknowledged, which brokers may lead, and what failures cost.
 
 Brokers that are alike are counted, not named: which of them acts makes no difference. A broker lacks the record or
 holds it; it leads, is in the ISR, eligible (KIP-966) or outside; and it may fail for good, with its disk. With MAJORITY
-nobody is in an ISR: all followers count as in it, and stay there. The controller that keeps the ISR does not fail, and
-notices failures at once; all that is left out only delays.
+there is no ISR: all followers count as in it, and stay there. The controller that keeps the ISR does not fail, and
+notices failures at once; what is left out only causes delays.
 
 Sources: Raft (Ongaro's thesis, 3.6); Kafka's documentation, "Replicated Logs: Quorums, ISRs, and State Machines";
-KIP-966. Left out: unclean elections, and what Raft does about entries of earlier epochs (the model `quorum`): a leader
+KIP-966. Left out: unclean elections, and Raft's rule about entries of earlier epochs (the model `quorum`): a leader
 that is elected with the record may acknowledge it.
 """
 
@@ -36,11 +36,11 @@ MOST_REPLICAS = 7
 
 
 class Scheme(IntEnum):
-    """SCHEME: who has to hold a write before it is acknowledged, and who may lead afterwards.
+    """SCHEME: which replicas have to hold a write before it is acknowledged, and which may lead afterwards.
 
-    MAJORITY: more than half of the replicas; whoever gets the votes of more than half, which go to no older log. ISR:
-    all in-sync replicas, of which there are at least min.insync.replicas; one of them. ISR_WITH_ELR: the same, or a
-    member of the ISR from when it became smaller than that (KIP-966).
+    MAJORITY: more than half of the replicas; a replica with the votes of more than half, which vote for no older log.
+    ISR: all in-sync replicas, of which there are at least min.insync.replicas; one of them. ISR_WITH_ELR: the same, or
+    a member of the ISR from when it became smaller than that (KIP-966).
     """
 
     MAJORITY = 0
@@ -122,7 +122,7 @@ def is_majority(s, count):
 
 @action
 def leader_appends(s):
-    """What is left of an earlier attempt, with another leader, is older than this one: it does not count."""
+    """The rest of an earlier attempt, with another leader, is older than this write: it does not count."""
     require(s.leader == Leader.LACKS)
     require(not s.acknowledged)
     s.leader = Leader.HOLDS
@@ -178,7 +178,8 @@ def leader_acknowledges(s):
 
 @action
 def slow_follower_leaves_isr(s, holds: HasRecord):
-    """If the ISR gets smaller than its minimum, it stays eligible: it holds all that was acknowledged until now."""
+    """A follower leaves an ISR that becomes smaller than its minimum: it stays eligible, since it holds all
+    acknowledged records."""
     require(s.FOLLOWERS_LAG and s.SCHEME != Scheme.MAJORITY)
     require(is_running(s))
     require(s.in_sync[holds] > 0)
@@ -190,12 +191,12 @@ def slow_follower_leaves_isr(s, holds: HasRecord):
 
 
 def is_caught_up(s, holds):
-    """It has what the leader has. Whoever has more, of an earlier attempt, truncates that on its way into the ISR."""
+    """The follower has the leader's log. Records of an earlier attempt are truncated on its way into the ISR."""
     return s.leader == Leader.LACKS or (s.leader == Leader.HOLDS and holds == 1)
 
 
 def join_isr(s):
-    """One more has caught up. An ISR of the required size holds everything by itself: nobody else is eligible."""
+    """Another follower has caught up. An ISR of the required size holds everything: nobody else is eligible."""
     s.in_sync[1 if s.leader == Leader.HOLDS else 0] += 1
     if isr_size(s) >= s.min_isr:
         for holds in HasRecord:
@@ -233,7 +234,7 @@ def leader_fails(s):
 
 @action
 def in_sync_follower_fails(s, holds: HasRecord):
-    """The controller takes it out of the ISR."""
+    """The controller removes the broker from the ISR."""
     require(s.failed < s.failures)
     require(s.in_sync[holds] > 0)
     s.in_sync[holds] -= 1
@@ -265,7 +266,7 @@ def lead(s, holds):
 
 @action
 def majority_elects(s, holds: HasRecord):
-    """Who holds the record votes for nobody who lacks it."""
+    """A broker that holds the record votes only for a candidate that holds it."""
     require(s.SCHEME == Scheme.MAJORITY)
     require(not is_running(s))
     require(s.in_sync[holds] > 0)
@@ -298,7 +299,7 @@ def controller_elects_eligible(s, holds: HasRecord):
 
 @always_possible
 def write_can_be_acknowledged(s):
-    """Whatever has failed until now, within the budget: the write can still be acknowledged, or was."""
+    """After any failures within the budget, the write can still be acknowledged, or was."""
     return s.acknowledged
 
 
@@ -316,7 +317,7 @@ def acked_can_be_read(s):
 
 @sometimes(applies=lambda configuration: configuration.answers > 0)
 def acknowledged_when_so_many_hold_it(s):
-    """A write is acknowledged when exactly so many brokers hold it."""
+    """A write is acknowledged when exactly this number of brokers hold it."""
     return s.acknowledged and s.held_by == s.answers
 
 

@@ -28,7 +28,8 @@ from isrcheck.models.log import append_entry
 
 
 class Role(IntEnum):
-    """What a replica is in its epoch. A FOLLOWER without a leader is what KRaft calls Unattached, Voted or Resigned.
+    """The role of a replica in its epoch. A FOLLOWER without a leader is what KRaft calls Unattached, Voted or
+    Resigned.
 
     PROSPECTIVE: it asks whether it would win an election, before it begins one (pre-vote; KRaft's Prospective).
     """
@@ -85,7 +86,7 @@ class Offset(Domain, size="log_size"):
 
 
 class Record(Domain, size=lambda configuration: configuration.records + 1, letters=True):
-    """What an entry holds: a client's record, or, as the last one, the leader's own record at the start of an epoch."""
+    """The content of an entry: a client's record, or, as the last value, the leader's record of its new epoch."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -135,7 +136,7 @@ def bounds_are_used_up(s):
 
 @contradiction
 def nobody_votes(configuration):
-    """There are no more observers than replicas without a voter; lower --observers, or raise --replicas."""
+    """At most as many replicas can be observers as have no vote; lower --observers, or raise --replicas."""
     return configuration.observers >= configuration.replicas
 
 
@@ -175,7 +176,7 @@ def follows(s, follower, leader):
 
 
 def hears_from_leader(s, r):
-    """Some leader reaches the replica, and is not outdated: its heartbeats come, or its answers to fetches."""
+    """Some leader reaches the replica, and is not outdated: the replica gets its heartbeats or answers to fetches."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter
@@ -183,7 +184,7 @@ def hears_from_leader(s, r):
 
 
 def is_answered_by_majority(s, leader):
-    """A majority of the voters, the leader among them, is reached and has not gone on to a later epoch."""
+    """A majority of the voters, including the leader, is reached and has not adopted a later epoch."""
     return is_majority(
         s, sum(1 for v in Voter if v == leader or (can_reach(s, leader, v) and s.epoch[v] <= s.epoch[leader]))
     )
@@ -243,7 +244,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """Nothing is known of the others' logs; its own entry at the start of the epoch comes first, if it has one."""
+    """The leader knows nothing of the others' logs; its own entry at the start of the epoch, if any, comes first."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()
@@ -293,9 +294,10 @@ def committed_end_offset(s, leader):
 
 
 def commit(s, leader, end_offset):
-    """Raise the leader's high watermark; with that, clients are told of their records.
+    """Raise the leader's high watermark; with that, clients learn that their records are committed.
 
-    Whoever wrote to an earlier leader gets no answer from this one; but it may find its record, and so it counts.
+    A client that wrote to an earlier leader gets no answer from this one; but it may find its record, so the record
+    counts.
     """
     for offset in range(s.log_size):
         if s.high_watermark[leader] <= offset < end_offset and s.log_record[leader][offset] < s.records:

@@ -1,6 +1,5 @@
 """The transaction coordinator: it handles requests of producers, ends transactions, writes their markers to the
-partitions, and moves to another broker.
-"""
+partitions, and moves to another broker."""
 
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.transactions.log import (
@@ -46,7 +45,7 @@ from isrcheck.models.transactions.values import (
 
 @action
 def transaction_log_is_replicated(s):
-    """The pending transition is durable: it takes effect, and whoever asked for it is answered."""
+    """The pending transition is durable: it takes effect, and its requester is answered."""
     require(not is_idle(s))
     apply_pending(s)
     answer_new_producer(s)
@@ -75,8 +74,8 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
 
 def next_epoch(s):
-    """The epoch of the next instance; if the producer id is exhausted, the first of another id, which is not the one
-    that the end of a transaction has taken.
+    """The epoch of the next instance; if the producer id is exhausted, the first epoch of a producer id other than that
+    taken by the end of a transaction.
 
     Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
@@ -84,9 +83,8 @@ def next_epoch(s):
 
 
 def can_fence(s):
-    """There is an epoch for the fence. Without one, up to 4.2, the coordinator throws an exception, and the transaction
-    stays as it is; since 4.3, the highest epoch is kept (KAFKA-20090).
-    """
+    """The fence has an epoch. Without one, up to 4.2, the coordinator throws an exception, and the transaction stays as
+    it is; since 4.3, the highest epoch is kept (KAFKA-20090)."""
     return (
         s.producer_epochs == 0
         or s.producer_epoch > s.producer_epochs
@@ -111,14 +109,14 @@ def fence(s):
 def epoch_of_fence(s):
     """The epoch after that of the transaction. In 4.0.0, TV2 raised it once more (KAFKA-19367).
 
-    With TV2, the epoch after that is also the one that the producer's own abort gives it: since that repair, a fenced
-    producer that asks for the abort takes it for its own. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+    With TV2, the epoch after that is also the result of the producer's own abort: since that repair, a fenced producer
+    that asks for the abort mistakes it for its own. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
     """
     return s.producer_epoch + 2 if s.FENCE_RAISES_EPOCH_TWICE else s.producer_epoch + 1
 
 
 def epoch_after_end(s):
-    """With TV2 every transaction ends with the next epoch, which its markers carry; there is none after the highest."""
+    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch has none."""
     return (
         s.producer_epoch + 1
         if s.TXN_VERIFY == Verification.TV2 and not is_highest(s, s.producer_epoch)
@@ -139,7 +137,7 @@ def can_end(s, request):
 
 
 def prepare(s, request):
-    """With TV2, the end that exhausts a producer id takes the next one, with which the producer is answered."""
+    """With TV2, the end that exhausts a producer id takes the next id, which the producer gets in the answer."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
             s.knows_other_id[0] and is_over(s)
@@ -152,7 +150,7 @@ def prepare(s, request):
 
 
 def requested_end(s, producer):
-    """What the outstanding EndTxn of a producer asks for."""
+    """The outcome that the outstanding EndTxn of a producer requests."""
     if s.phase[producer] == Phase.COMMITTING:
         return Request.COMMIT
     if s.phase[producer] == Phase.ABORTING:
@@ -172,7 +170,7 @@ def coordinator_handles_end_txn(s, producer: Producer):
 
 @action
 def coordinator_handles_late_end_txn(s):
-    """The late copy of an EndTxn arrives: an epoch is all by which the coordinator tells transactions apart."""
+    """The late copy of an EndTxn arrives: the coordinator distinguishes transactions only by their epochs."""
     require(s.late_end_txn != Request.NOTHING)
     require(s.late_end_txn_epoch == s.producer_epoch)
     require(is_idle(s))
@@ -270,7 +268,7 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """The same, but the pending append had been replicated; whoever asked for it is not answered."""
+    """The same, but the pending append had been replicated; its requester gets no answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
@@ -397,7 +395,7 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. Nobody waits for the answer; the partition cannot tell it from a retry."""
+    """A late copy of a marker arrives. Its answer is ignored; the partition cannot tell it from a retry."""
     require(s.late_marker[partition] != Request.NOTHING)
     require(
         is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])

@@ -1,11 +1,11 @@
-"""What must happen at last to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
+"""What must happen eventually to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
 
-A search for loops takes longer than one for the promises, so these properties are no part of the model that
-`check transactions` searches; `check transactions_liveness` searches this one.
+A search for loops takes longer than one for the promises, so these properties are no part of the model that `check
+transactions` searches; `check transactions_liveness` searches this one.
 
-What is fair: a coordinator and a leader that run do their work at last, and an application that began a transaction
-ends it or stops. Faults are free. There is one end that weak fairness does not exclude: the answer to a marker is lost
-again and again, for ever. This network delivers nothing, so a behaviour that repeats it is permitted.
+What is fair: a running coordinator and a running leader eventually do their work, and an application that began a
+transaction ends it or stops. Faults are free. Weak fairness does not exclude that the answer to a marker is lost again
+and again, for ever. Such a network delivers nothing, so a behaviour that repeats this loss is permitted.
 """
 
 import sys
@@ -41,7 +41,7 @@ WORK = [
     weak_fairness(followers_fetch, each="partition"),
     weak_fairness(producer_commits, producer_aborts, application_stops),
 ]
-"""What is done at last if it stays possible."""
+"""The steps that are eventually taken if they stay possible."""
 
 
 def something_is_held_back(s):
@@ -54,19 +54,19 @@ def an_answer_is_under_way(s):
 
 @leads_to(when=something_is_held_back, fair=WORK, permitted=an_answer_is_under_way)
 def lso_advances(s):
-    """What holds the last stable offset of a partition back is decided at last: no transaction hangs."""
+    """The transaction that holds the last stable offset back is eventually decided: no transaction hangs."""
     return not something_is_held_back(s)
 
 
 @leads_to(when=is_prepared, fair=WORK, permitted=an_answer_is_under_way)
 def prepared_transactions_complete(s):
-    """A transaction whose end the coordinator has prepared is completed at last."""
+    """A transaction whose end the coordinator has prepared is eventually completed."""
     return not is_prepared(s)
 
 
 MODEL = assemble(
     "transactions_liveness",
     [state, sys.modules[__name__]],
-    {name: (ACTIONS, dict(one.switches)) for name, one in SAFE.protocols.items()},
+    {name: (ACTIONS, dict(protocol.switches)) for name, protocol in SAFE.protocols.items()},
     STAND_INS,
 )

@@ -1,4 +1,4 @@
-"""What logs say: those of the partitions and their read_committed readers, and the coordinator's own."""
+"""The content of logs: those of the partitions and their read_committed readers, and the coordinator's own."""
 
 from isrcheck.models.language import NONE
 from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
@@ -123,19 +123,19 @@ def is_idle(s):
 
 
 def is_prepared(s):
-    """The outcome is decided, and the partitions have yet to be told."""
+    """The outcome is decided, and the partitions have yet to get their markers."""
     return (
         s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
     )
 
 
 def decided_request(s):
-    """What a marker of the prepared transaction asks for."""
+    """The outcome that a marker of the prepared transaction carries."""
     return Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
 
 
 def is_over(s):
-    """There is no transaction: a new one, or a new instance of the producer, can begin."""
+    """No transaction is in progress: a new one, or a new instance of the producer, can begin."""
     return (
         s.transaction_state == TransactionState.EMPTY
         or s.transaction_state == TransactionState.COMPLETE_COMMIT
@@ -166,7 +166,7 @@ def epoch_at_end(s):
 
 
 def forget_next_id(s):
-    """A new coordinator knows what the log says: up to 4.3, nothing of another producer id (KAFKA-20310)."""
+    """A new coordinator knows only what the log says: up to 4.3, nothing of another producer id (KAFKA-20310)."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = s.knows_other_id[0] and s.NEXT_ID_IS_LOGGED and changes_id(s)
 
@@ -196,7 +196,7 @@ def last_begun_with(s, epoch):
 
 
 def decide(s, decided):
-    """Note what was decided, for the transaction that is ongoing at the coordinator."""
+    """Note the decision for the transaction that is ongoing at the coordinator."""
     ongoing = last_begun_with(s, s.producer_epoch)
     for transaction in range(s.transactions):
         if transaction == ongoing:
@@ -231,7 +231,7 @@ def apply_pending(s):
 def answer_new_producer(s):
     """InitProducerId is answered: the instance has its epoch, and goes on from the committed offset.
 
-    Only the transition that InitProducerId has asked for names a producer.
+    Only the transition that InitProducerId requested names a producer.
     """
     for i in range(s.producers):
         if i == s.pending_producer and s.phase[i] == Phase.INITIALISING:

@@ -1,7 +1,7 @@
 """The partitions: each appends records and markers to its log, and its high watermark follows.
 
-In a partition's replication nothing is lost here: one log stands for all replicas, and its high watermark may lag. The
-model `kafka` holds the rest. Kafka: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+Replication loses nothing here: one log stands for all replicas, and its high watermark may lag. The model `kafka` has
+the rest. Kafka: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -35,7 +35,7 @@ def is_in_flight(s, p, transaction):
 
 
 def precedes(s, p, earlier, transaction):
-    """The producer has sent another record to the partition before, with the same epoch."""
+    """The producer has sent an earlier record to the partition, with the same epoch."""
     return (
         earlier < transaction
         and s.was_sent[p][earlier]
@@ -44,7 +44,7 @@ def precedes(s, p, earlier, transaction):
 
 
 def last_batch(s, p, transaction):
-    """The last record with the epoch of this one that the producer's state at the partition has, or NONE."""
+    """The last record with the epoch of this record in the producer's state at the partition, or NONE."""
     for back in range(s.log_size):
         for other in range(s.transactions):
             if (
@@ -78,8 +78,9 @@ def has_expected_sequence(s, p, transaction):
 def asks_before_appending(s, p, transaction):
     """The leader asks the coordinator about the first record of a transaction (KIP-890).
 
-    In 3.6 it asks only about what a producer sends itself; offsets come from the group coordinator (KAFKA-15449).
-    Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its epoch.
+    In 3.6 it asks only about records that a producer sends itself; offsets come from the group coordinator
+    (KAFKA-15449). Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its
+    epoch.
     """
     return (
         s.TXN_VERIFY != Verification.OFF
@@ -142,7 +143,8 @@ def followers_fetch(s, partition: Partition):
 def producer_state_expires(s, partition: Partition):
     """The partition forgets the producer, and with it the coordinator's epoch, although its marker is recent.
 
-    KAFKA-9144: only the timestamps of records kept the state alive. Fixed, it lives for at least a day after a marker.
+    KAFKA-9144: only the timestamps of records kept the state alive. Since the repair, it lives for at least a day after
+    a marker.
     """
     require(s.PRODUCER_STATE_EXPIRES_EARLY)
     require(s.expirations_left > 0)

@@ -2,8 +2,8 @@
 
 A transaction processes one input. It writes a record to each partition: the output, and the offset after the input to
 `__consumer_offsets`, which is the last partition. After a start and after an abort, the loop goes on from the committed
-offset. A record can arrive at any later time, also after its producer was fenced. What a fenced producer asks of the
-coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out, but for InitProducerId.
+offset. A record can arrive at any later time, also after its producer was fenced. Requests of a fenced producer to the
+coordinator are refused (PRODUCER_FENCED) and change nothing; they are left out, except InitProducerId.
 """
 
 from isrcheck.models.language import action, require
@@ -104,7 +104,7 @@ def knows_partition_as_added(s, producer, partition):
 
 @action(shows="{producer} to {partition}")
 def producer_sends_record(s, producer: Producer, partition: Partition):
-    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. With TV2 nothing comes before."""
+    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. TV2 needs no earlier request."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
     require(
@@ -140,9 +140,9 @@ def producer_commits(s, producer: Producer):
 def was_decided(s, producer, decided):
     """The coordinator has decided this about the producer's transaction, with the epoch that its own request gives it.
 
-    With TV2, the coordinator tells a request that was carried out by the epoch after that of the request
-    (retryOnEpochBump): it cannot tell whether another one has raised it. After the last epoch of a producer id, the
-    first of the next id tells it (retryOnOverflow).
+    With TV2, the coordinator recognises a request that was carried out by the epoch after that of the request
+    (retryOnEpochBump): it cannot tell whether a different request has raised it. After the last epoch of a producer id,
+    it recognises the request by the first epoch of the next id (retryOnOverflow).
     """
     return is_epoch_of_own_end(s, s.epoch[producer]) and any(
         is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
@@ -151,7 +151,7 @@ def was_decided(s, producer, decided):
 
 
 def is_complete_with_next_id(s):
-    """The transaction ended with the next producer id, and the coordinator knows the one before."""
+    """The transaction ended with the next producer id, and the coordinator knows the previous one."""
     return (
         s.producer_epochs > 0 and s.producer_epoch == first_epoch_of_next_id(s) and is_over(s) and s.knows_other_id[0]
     )
@@ -159,7 +159,7 @@ def is_complete_with_next_id(s):
 
 def is_epoch_of_own_end(s, epoch):
     """Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
-    does not learn of the end."""
+    does not hear of the end."""
     if s.TXN_VERIFY != Verification.TV2:
         return epoch == s.producer_epoch
     return not is_highest(s, epoch) and (
@@ -171,8 +171,8 @@ def is_epoch_of_own_end(s, epoch):
 def producer_aborts(s, producer: Producer):
     """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
 
-    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. One that was aborted
-    with a fence, too, if the coordinator takes the request for one that was carried out.
+    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. Nor is one that was
+    aborted with a fence, if the coordinator takes the request for one that was carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))
@@ -189,13 +189,12 @@ def producer_aborts(s, producer: Producer):
 
 def is_answered(s):
     """A producer is answered with the highest epoch only if the coordinator has lost the next producer id, or a fence
-    took none. Then it has asked again, which nobody answers until the transaction is complete.
-    """
+    took none. Then it has repeated its request, which is answered only once the transaction is complete."""
     return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
 
 
 def take_epoch_of_answer(s, producer):
-    """With TV2, the answer to EndTxn holds the next epoch; if there is none, that of the next producer id."""
+    """With TV2, the answer to EndTxn holds the next epoch; after the last epoch, the first of the next producer id."""
     s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 

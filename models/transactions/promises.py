@@ -36,15 +36,15 @@ def keeps_all_committed(s):
 def read_committed_is_atomic(s):
     """A read_committed reader receives all records of a committed transaction, and none of any other.
 
-    Partitions learn of a decision one after the other; so this is about what they can show in the end. The next two
-    properties tell the two halves apart.
+    Partitions learn of a decision one after the other, so this is about what they can eventually show. The next two
+    properties are its two halves.
     """
     return shows_only_committed(s) and keeps_all_committed(s)
 
 
 @always
 def no_aborted_reads(s):
-    """No record is visible to read_committed readers whose transaction was not committed."""
+    """No record of a transaction that was not committed is visible to read_committed readers."""
     return shows_only_committed(s)
 
 
@@ -56,7 +56,7 @@ def no_lost_commits(s):
 
 @always
 def committed_on_request(s):
-    """Only transactions are committed whose producer has asked for it."""
+    """A transaction is committed only if its producer has requested that."""
     return all(
         s.commit_requested[transaction] or s.outcome[transaction] != Outcome.COMMITTED
         for transaction in range(s.transactions)
@@ -70,7 +70,7 @@ def is_fenced(s, transaction):
 
 @always_step
 def no_zombie_commits(before, after):
-    """Once a newer instance is initialised, nothing of an older one is committed, and nothing of it becomes visible.
+    """Once a newer instance is initialised, no transaction of an older one is committed, and none becomes visible.
 
     What was committed before may become visible later.
     """
@@ -119,9 +119,8 @@ def no_input_is_skipped(s):
 
 @always(applies=lambda configuration: configuration.transactions > 1 and configuration.partitions > 1)
 def order_preserved(s):
-    """A partition of the output has the records of one producer instance in the order in which they were sent, late
-    ones included.
-    """
+    """A partition of the output has the records of one producer instance in the order in which they were sent,
+    including late ones."""
     return not any(
         s.log_record[p][offset] == record_of(s, later) and s.log_record[p][behind] == record_of(s, earlier)
         for p in range(s.partitions)
@@ -137,7 +136,7 @@ def order_preserved(s):
 
 @always(applies=lambda configuration: configuration.producer_epochs > 0)
 def fenced_only_by_another(s):
-    """An instance that has no transaction, and is the only one that has started, has the coordinator's epoch."""
+    """An instance without a transaction that is the only one that has started has the coordinator's epoch."""
     return not any(
         s.phase[i] == Phase.READY
         and s.epoch[i] != s.producer_epoch
@@ -205,7 +204,7 @@ def an_input_is_processed_again(s):
 
 @sometimes(applies=lambda configuration: configuration.transactions > 1 and configuration.producers > 1)
 def another_instance_goes_on(s):
-    """A new instance of the producer commits the input after the one that an older instance committed."""
+    """A new instance of the producer commits the input that follows the input which an older instance committed."""
     return any(
         s.outcome[a] == Outcome.COMMITTED
         and s.outcome[b] == Outcome.COMMITTED

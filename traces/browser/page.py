@@ -1,9 +1,7 @@
 """The page of a walk: the state, the steps that are possible next as buttons, the properties, and the walk so far.
 
-In:  a walk (terminal/walk.py), and what was saved or refused.
-Out: a `Page`. It loads nothing, and runs only its own scripts.
-
-The walk so far and the state are drawn as on the page of a trace (traces/drawing/page.py).
+The page loads nothing, and runs only its own scripts. The walk so far and the state are drawn as on the page of a trace
+(traces/drawing/page.py).
 """
 
 from __future__ import annotations
@@ -137,8 +135,8 @@ def _next(walk: Walk, mark: str) -> Element:
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
     """Each option in words: a step, or how an initial state differs from the others."""
     if walk.has_begun:
-        return [step_in_words(walk.instance, one.step, walk.cells) for one in options if one.step is not None]
-    return differences(walk.instance, [one.after for one in options if one.after is not None])
+        return [step_in_words(walk.instance, option.step, walk.cells) for option in options if option.step is not None]
+    return differences(walk.instance, [option.after for option in options if option.after is not None])
 
 
 def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
@@ -187,7 +185,7 @@ def _text(lane: Lane) -> str:
 
 
 def _promises(walk: Walk) -> Element:
-    lines = (element("p", line, class_=f"promise {verdict}".strip()) for line, verdict in walk.told())
+    lines = (element("p", line, class_=f"promise {verdict}".strip()) for line, verdict in walk.verdict_lines())
     return element("aside", element("h2", "Properties"), *lines, variables_place())
 
 
@@ -213,5 +211,5 @@ def _story(walk: Walk, scene: Scene | None) -> Mapping[str, object]:
         "variables": scene.variables,
         "indices": indices_of(walk.instance),
         "values": [before.variables, now.variables],
-        "broken": [one.prop.name for one in walk.statuses() if one.verdict in BROKEN],
+        "broken": [status.prop.name for status in walk.statuses() if status.verdict in BROKEN],
     }

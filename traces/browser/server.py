@@ -1,7 +1,4 @@
-"""A web server for one user of this machine.
-
-In:  a `Site`, which answers the requests, and a port.
-Out: answers on 127.0.0.1, until Ctrl-C.
+"""A web server for one user of this machine: it answers on 127.0.0.1, until Ctrl-C.
 
 Other users of the machine can reach the address, and so can any web page that is open in the user's browser. A request
 is therefore refused (403) unless
@@ -29,7 +26,7 @@ from isrcheck.models.messages import UsageError
 ADDRESS = "127.0.0.1"
 
 MOST_BYTES = 10_000
-"""The longest form that is read; those of a walk have a hundred bytes."""
+"""The longest form that is read, in bytes; the forms of a walk have a hundred."""
 
 SECONDS = 30
 """How long a connection may be silent. A browser opens connections ahead, and sends nothing on them."""
@@ -56,14 +53,14 @@ class Answer:
 
 
 class Site(Protocol):
-    """What is served. `name` is the path after the token; an answer of None stands for a missing page.
-    Requests come one after the other in each thread, and in several threads."""
+    """Answers the requests, which come in several threads. `name` is the path after the token; an answer of None stands
+    for a missing page."""
 
     def get(self, name: str) -> Answer | None:
-        """Answer a request that changes nothing of value."""
+        """Answer a request for a page."""
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
-        """Answer a form that was sent."""
+        """Answer a form that a page has sent."""
 
 
 class Server(ThreadingHTTPServer):
@@ -145,24 +142,24 @@ class _Handler(BaseHTTPRequestHandler):
         return dict(urllib.parse.parse_qsl(body, keep_blank_values=True))
 
     def _refuse(self, status: int, why: str) -> None:
-        self._write(status, f"{why}\n".encode(), "text/plain", "default-src 'none'", {})
+        self._write(status, f"{why}\n".encode(), "text/plain", "default-src 'none'")
 
     def _send(self, answer: Answer | None) -> None:
         if answer is None:
             self._refuse(404, "there is no such page in this walk")
         elif answer.location:
-            self._write(303, b"", "text/plain", answer.security, {"Location": answer.location})
+            self._write(303, b"", "text/plain", answer.security, Location=answer.location)
         else:
-            self._write(answer.status, answer.page.encode(), "text/html", answer.security, {})
+            self._write(answer.status, answer.page.encode(), "text/html", answer.security)
 
-    def _write(self, status: int, body: bytes, kind: str, security: str, more: Mapping[str, str]) -> None:
+    def _write(self, status: int, body: bytes, kind: str, security: str, **headers: str) -> None:
         self.send_response(status)
-        headers = {
+        headers |= {
             "Content-Type": f"{kind}; charset=utf-8",
             "Content-Length": str(len(body)),
             "Content-Security-Policy": f"{security}; frame-ancestors 'none'",
         }
-        for name, value in (HEADERS | headers | dict(more)).items():
+        for name, value in (HEADERS | headers).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

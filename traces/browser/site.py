@@ -1,8 +1,5 @@
 """The walk as a site: a page for each of its states, and the forms that take a step and save the walk.
 
-In:  a walk (terminal/walk.py, the same as in the terminal), and the folder for saved walks.
-Out: answers to the requests of a browser (server.py).
-
 The state is kept here, not in the browser: a second tab and a reloaded page show it. Each form names the state of its
 page; the form of an outdated page takes no step.
 """
@@ -21,7 +18,7 @@ from isrcheck.traces.terminal.walk import Walk, saved_line
 
 STEP = re.compile(r"step-(0|[1-9][0-9]{0,8})")
 
-OUT_OF_DATE = "Nothing was done: in another tab, the walk has gone on since that page was shown. Here it is now."
+OUT_OF_DATE = "Nothing was done: in another tab, the walk has gone on since that page was shown. This is its state now."
 
 
 class WalkSite:
@@ -41,20 +38,18 @@ class WalkSite:
             match = STEP.fullmatch(name)
             if name not in ("", "start") and match is None:
                 return None
-            place = int(match[1]) if match else -1
-            if name and self.walk.go_to(place):
-                return self._shown()
-            return self._present()
+            is_there = name and self.walk.go_to(int(match[1]) if match else -1)
+            return self._shown() if is_there else self._present()
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
         """Take the step or save the walk that a form asks for, and lead to the state after it."""
         with self._one_at_a_time:
             if name not in ("take", "save"):
                 return None
-            here, place = self.walk.place, form.get("place", "")
+            origin, place = self.walk.place, form.get("place", "")
             is_there = place in map(str, range(self.walk.first, self.walk.last + 1)) and self.walk.go_to(int(place))
             if not is_there or form.get("mark") != self._mark():
-                self.walk.go_to(here)
+                self.walk.go_to(origin)
                 return self._shown(OUT_OF_DATE, 409)
             try:
                 if name == "save":

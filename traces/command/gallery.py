@@ -1,8 +1,7 @@
 """`trace gallery`: known failures of Kafka as pages, with an index.
 
-In:  the arguments; the library of known failures, whose files hold the steps.
-Out: a folder of pages with the style sheet and the script that they share, and an exit code. The names are printed.
-     No search is needed: the steps are taken again.
+The library of known failures holds the steps, which are taken again; no search is needed. The pages share one style
+sheet and one script.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ OPTIONS = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages."""
-    made = gallery(_chosen(arguments.failures or EXHIBITS))
+    pages = gallery(_chosen(arguments.failures or EXHIBITS))
     begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for file in write_all(arguments.out, sharing(made), replace=arguments.force):
+    for file in write_all(arguments.out, sharing(pages), replace=arguments.force):
         print_lines([escaped(str(file))])
     return 0
 
@@ -65,37 +64,32 @@ def run(arguments: argparse.Namespace) -> int:
 def _chosen(words: tuple[str, ...]) -> list[Failure]:
     """The failures that the words name. Raises UsageError."""
     for word in words:
-        named = [one for one in failures() if one.is_called(word)]
+        named = [failure for failure in failures() if failure.is_called(word)]
         if not named:
             raise UsageError(refusal(word))
-        if all(one.history is None for one in named):
+        if all(failure.history is None for failure in named):
             raise UsageError(f"{escaped(word)} has no history: {named[0].why_not}; leave it out")
-    return [one for one in failures() if one.history is not None and any(one.is_called(word) for word in words)]
+    shown = (failure for failure in failures() if failure.history is not None)
+    return [failure for failure in shown if any(map(failure.is_called, words))]
 
 
 def gallery(shown: list[Failure]) -> dict[str, Page | str]:
     """Return the pages of these failures and their index, by the names of their files."""
-    traces = {one.name: trace_of(one.history, f"check failures {one.number}") for one in shown if one.history}
-    shown_pages = {f"{one.name}.html": page(traces[one.name], list(_about(one)), INDEX) for one in shown}
-    entries = [
-        Entry(
-            one.title,
-            f"{one.name}.html",
-            traces[one.name].verdict or "",
-            one.number,
-            (headline(traces[one.name]), ", ".join(one.known_as), f"releases: {one.releases}"),
-        )
-        for one in shown
-    ]
-    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **shown_pages}
+    pages, entries = {}, []
+    for failure in shown:
+        assert failure.history is not None
+        trace, address = trace_of(failure.history, f"check failures {failure.number}"), f"{failure.name}.html"
+        pages[address] = page(trace, list(_about(failure)), INDEX)
+        facts = headline(trace), ", ".join(failure.known_as), f"releases: {failure.releases}"
+        entries.append(Entry(failure.title, address, trace.verdict or "", failure.number, facts))
+    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **pages}
 
 
 def trace_of(history: History, command: str) -> Trace:
     """Return the certified trace of a known failure, which `command` finds: plain Python takes its steps again."""
-    instance = history.instance
-    steps = [step_named(instance, text) for text in history.steps]
-    about = history.property_name, command, history.verdict, history.loop
-    return behaviour(instance, history.start, steps, *about)
+    steps = [step_named(history.instance, text) for text in history.steps]
+    property_name, verdict = history.property_name, history.verdict
+    return behaviour(history.instance, history.start, steps, property_name, command, verdict, history.loop)
 
 
 def _about(failure: Failure) -> Iterator[Content]:

@@ -1,8 +1,4 @@
-"""`trace history`: what the clients did and saw, as lines of JSON for checkers of consistency.
-
-In:  the arguments; a trace file of the model `cap`.
-Out: text or a file, and an exit code.
-"""
+"""`trace history`: what the clients did and saw in a trace of the model `cap`, as JSON for checkers of consistency."""
 
 from __future__ import annotations
 

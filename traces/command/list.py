@@ -1,8 +1,4 @@
-"""`trace list`: one line for each trace of a folder.
-
-In:  the arguments; a folder.
-Out: text, and an exit code.
-"""
+"""`trace list`: one line for each trace of a folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`trace page`: a trace as a page, as graphics, or as a sequence diagram.
-
-In:  the arguments; a trace file.
-Out: files, whose names are printed, and an exit code. For a folder of traces: a page for each, and an index.
-"""
+"""`trace page`: a trace as a page, as graphics, or as a sequence diagram; a folder of traces as pages with an index."""
 
 from __future__ import annotations
 
@@ -14,10 +10,9 @@ from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import FILE_HELP, MODEL, model_of
 from isrcheck.traces.drawing import files
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files as trace_files
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.other_tools import foreign as reading
-from isrcheck.traces.other_tools.foreign import ForeignTrace
+from isrcheck.traces.other_tools import foreign
 from isrcheck.traces.pages.folder import alone, begin, write_all
 
 OPTIONS = (
@@ -44,18 +39,18 @@ def run(arguments: argparse.Namespace) -> int:
     history = _history(arguments.file, arguments)
     forms = {name: getattr(arguments, name) for name in files.FORMS if getattr(arguments, name) is not None}
     if not forms:
-        name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
+        name = arguments.file.resolve().name.removesuffix(trace_files.SUFFIX).removesuffix(".json")
         forms = {"html": Path(f"{name}.html")}
     for written in files.write(history, forms, arguments.step, replace=arguments.force):
         print_lines([escaped(str(written))])
     return 0
 
 
-def _history(file: Path, arguments: argparse.Namespace) -> Trace | ForeignTrace:
-    foreign = reading.find(file)
-    if foreign is not None and arguments.model is not None:
+def _history(file: Path, arguments: argparse.Namespace) -> Trace | foreign.ForeignTrace:
+    foreign_trace = foreign.find(file)
+    if foreign_trace is not None and arguments.model is not None:
         raise UsageError(f"{file}: a trace of another tool needs no model; leave --model out")
-    return foreign or folder.read(file, model_of(arguments))
+    return foreign_trace or trace_files.read(file, model_of(arguments))
 
 
 def _pages(arguments: argparse.Namespace) -> int:
@@ -65,17 +60,16 @@ def _pages(arguments: argparse.Namespace) -> int:
         if getattr(arguments, option) is not None:
             raise UsageError(f"{arguments.file}: --{option} draws one trace, and this is a folder; name a file in it")
     code, histories = 0, {}
-    for file in folder.files(arguments.file):
+    for file in trace_files.files(arguments.file):
         try:
-            histories[file.name.removesuffix(folder.SUFFIX)] = _history(file, arguments)
+            histories[file.name.removesuffix(trace_files.SUFFIX)] = _history(file, arguments)
         except UsageError as error:
             code = complain("trace", str(error))
     if not histories:
-        raise UsageError(f"{arguments.file}: no traces in it; check writes traces to ./{folder.DEFAULT}")
+        raise UsageError(f"{arguments.file}: no traces in it; check writes traces to ./{trace_files.DEFAULT}")
     out = arguments.html or Path(f"{arguments.file.resolve().name}-pages")
-    title = f"{len(histories)} trace{'s' * (len(histories) != 1)}"
-    made = files.with_index(histories, title)
+    pages = files.with_index(histories, f"{len(histories)} trace{'s' * (len(histories) != 1)}")
     begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for page in write_all(out, alone(made), replace=arguments.force):
+    for page in write_all(out, alone(pages), replace=arguments.force):
         print_lines([escaped(str(page))])
     return code

@@ -1,8 +1,4 @@
-"""`trace plot`: fields over the steps of a trace, such as the ISR over time.
-
-In:  the arguments; a trace file.
-Out: text, a graphics file, and an exit code.
-"""
+"""`trace plot`: fields over the steps of a trace, such as the ISR over time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Options that several subcommands of `trace` have.
-
-In:  the arguments.
-Out: models, looks.
-"""
+"""Options that several subcommands of `trace` have."""
 
 from __future__ import annotations
 

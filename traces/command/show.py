@@ -1,8 +1,4 @@
-"""`trace show`: a trace as text, whole or in part.
-
-In:  the arguments; a trace file.
-Out: text, and an exit code.
-"""
+"""`trace show`: a trace as text, whole or in part."""
 
 from __future__ import annotations
 
@@ -15,8 +11,7 @@ from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, mode
 from isrcheck.traces.format import files
 from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8, spell_legend
 from isrcheck.traces.lanes.table import Look
-from isrcheck.traces.other_tools import foreign as reading
-from isrcheck.traces.other_tools import foreign as showing
+from isrcheck.traces.other_tools import foreign
 from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 NOTES = (
@@ -49,9 +44,10 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print the trace, or a part of it."""
     look = look_of(arguments)
-    foreign = reading.find(arguments.file)
-    if foreign is not None:
-        return _show_foreign(foreign, arguments, look)
+    foreign_trace = foreign.find(arguments.file)
+    if foreign_trace is not None:
+        print_lines(_view_of_foreign(foreign_trace, arguments, look))
+        return 0
     trace = files.read(arguments.file, model_of(arguments))
     expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
     if arguments.why and expressions:
@@ -66,12 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_foreign(trace: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
-    """Show a trace of another tool, whose model is unknown."""
+def _view_of_foreign(trace: foreign.ForeignTrace, arguments: argparse.Namespace, look: Look) -> list[str]:
+    """The view of a trace of another tool, whose model is unknown."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
                 f"{arguments.file}: --{option} does not work on a trace of another tool; leave --{option} out"
             )
-    print_lines(showing.view(trace, arguments.full, arguments.step, look.width))
-    return 0
+    return foreign.view(trace, arguments.full, arguments.step, look.width)

@@ -1,8 +1,4 @@
-"""`trace slice`: a trace of the same failure without the steps that the failure does not need.
-
-In:  the arguments; a trace file.
-Out: text, a trace file, and an exit code.
-"""
+"""`trace slice`: a trace of the same failure without the steps that the failure does not need."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, model_of
 from isrcheck.traces.explaining import slicing
-from isrcheck.traces.explaining import slicing as slice_text
 from isrcheck.traces.format import files
 
 OPTIONS = (
@@ -28,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print which steps the failure needs, and write the sliced trace."""
     trace = files.read(arguments.file, model_of(arguments))
     sliced = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
-    lines = slice_text.tell(trace, sliced)
+    lines = slicing.tell(trace, sliced)
     if sliced.left_out:
         written = files.write(sliced.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]

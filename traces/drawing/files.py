@@ -1,8 +1,4 @@
-"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams; several traces with an index.
-
-In:  traces of models or of other tools, and the file for each form that the user wants.
-Out: the files; the pages of several traces, by the names of their files.
-"""
+"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams; several traces with an index."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from urllib.parse import quote
 
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.graphics import ladder_svg, png, step_svg
-from isrcheck.traces.drawing.page import PageText, page_of, page_text_of
+from isrcheck.traces.drawing.page import page_of, page_text_of
 from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.format.files import put
@@ -32,19 +28,15 @@ MOST_DRAWN = 10_000
 def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dict[str, Page | str]:
     """Return the pages of several traces, by the names of their files, and an index, failures first."""
     shown = {name: (scene_of(history), page_text_of(history)) for name, history in histories.items()}
-    order = sorted(shown, key=lambda name: (_rank(shown[name][1].verdict), name))
-    entries = [_entry(str(number), name, *shown[name]) for number, name in enumerate(order, start=1)]
-    return {INDEX: index_of(title, (), entries), **{f"{name}.html": page_of(*shown[name], INDEX) for name in order}}
-
-
-def _entry(mark: str, name: str, scene: Scene, text: PageText) -> Entry:
-    address = quote(f"{name}.html", errors="surrogateescape")
-    return Entry(scene.title, address, text.verdict, mark, (scene.caption, scene.subtitle, name))
-
-
-def _rank(verdict: str) -> int:
-    """The place of a verdict in an index: failures first, traces without a verdict last."""
-    return VERDICTS.index(verdict) if verdict in VERDICTS else len(VERDICTS)
+    order = sorted(shown, key=lambda name: ((*VERDICTS, "").index(shown[name][1].verdict), name))
+    pages: dict[str, Page | str] = {}
+    entries = []
+    for number, name in enumerate(order, start=1):
+        scene, text = shown[name]
+        pages[f"{name}.html"] = page_of(scene, text, INDEX)
+        address = quote(f"{name}.html", errors="surrogateescape")
+        entries.append(Entry(scene.title, address, text.verdict, str(number), (scene.caption, scene.subtitle, name)))
+    return {INDEX: index_of(title, (), entries), **pages}
 
 
 def write(
@@ -72,7 +64,7 @@ def write(
         raise UsageError("--step applies only to --svg and --png; add one of them")
     contents = {path: makers[form]() for form, path in forms.items()}
     if len(contents) < len(forms):
-        raise UsageError("two options name the same file; give each another file")
+        raise UsageError("two options name the same file; give each a file of its own")
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)

@@ -1,10 +1,7 @@
-"""Draws a scene as vector graphics: lanes side by side, time downwards.
-
-In:  a `Scene`.
-Out: SVG files (`ladder_svg`, `step_svg`), whose lengths are pixels; the same as PNG, for tickets and slides.
+"""Draws a scene as vector graphics: lanes side by side, time downwards. The same as PNG, for tickets and slides.
 
 A lane shows its role, its log by offset, pointers into the log, and notes. Identical contents of lanes are drawn once
-and used again, so that the graphics of a long trace stay small. A file contains its colours.
+and used again, so that the graphics of a long trace stay small. A file contains its colours; its lengths are pixels.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.lanes.scene import LOST, Arrow, Cell, Lane, Mark, Moment, Scene
@@ -63,8 +61,7 @@ EPOCHS = 8
 
 CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(EPOCHS))
 
-
-STYLE = re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][0], DRAWING + CELLS)
+STYLE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]][0], DRAWING + CELLS)
 """The style of a file: light, with colours in place of their names."""
 
 
@@ -105,8 +102,8 @@ class Fragment:
 
 
 def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
-    """Yield the boxes of the items of `after` that `before` lacks or contains with other content, and whether it is an
-    offset at which `before` has an entry and `after` has none, though the entry was not deleted."""
+    """Yield the boxes of the items of `after` that are new or have changed, each with whether it is an offset whose
+    entry was removed, other than by a deletion."""
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
@@ -115,18 +112,18 @@ def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
 
 
 SHORT = 1000
-"""The longest note, in characters, that identifies its lines by its text; a longer one does so by its hash."""
+"""Notes of at most this many characters identify their lines by their text, longer notes by a hash."""
 
 
 def draw_lane(lane: Lane) -> Fragment:
     """Draw the content of a lane."""
     if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment((), LEAST_WIDTH, 0.0, {})
+    texts = [*(("note", note, "") for note in lane.notes), *(("note alarm", note, "✗ ") for note in lane.alarms)]
     notes = [
-        (line, kind, f"note {mark}: {number}")
-        for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
-        for note, mark in zip(told, map(_mark, told), strict=True)
-        for number, line in enumerate(lines_of(f"✗ {note}" if "alarm" in kind else note, lane.characters, " "))
+        (line, kind, f"note {_mark(note)}: {number}")
+        for kind, note, sign in texts
+        for number, line in enumerate(lines_of(f"{sign}{note}", lane.characters, " "))
     ]
     cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
     log_width = len(lane.cells) * cell_width
@@ -169,27 +166,18 @@ def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[st
     below = top + OFFSET_LINE
     for offset, cell in enumerate(lane.cells):
         x = left + offset * cell_width
-        parts.append(
-            element("text", str(offset), x=x + cell_width / 2, y=top + 11, class_="offset", text_anchor="middle")
-        )
-        parts.append(
-            element("rect", x=x + 1, y=below, width=cell_width - 2, height=CELL_HEIGHT, rx=2, class_=_class(cell))
-        )
+        middle, kind = x + cell_width / 2, cell.kind if cell.epoch is None else f"{cell.kind} e{cell.epoch % EPOCHS}"
+        box = {"x": x + 1, "y": below, "width": cell_width - 2, "height": CELL_HEIGHT}
+        parts.append(element("text", str(offset), x=middle, y=top + 11, class_="offset", text_anchor="middle"))
+        parts.append(element("rect", **box, rx=2, class_=f"cell {kind}"))
         if cell.text:
-            parts.append(
-                element("text", cell.text, x=x + cell_width / 2, y=below + 18, class_="entry", text_anchor="middle")
-            )
+            parts.append(element("text", cell.text, x=middle, y=below + 18, class_="entry", text_anchor="middle"))
         things[f"offset {offset}"] = Box(x, below - 1, cell_width, CELL_HEIGHT + 2), cell
     high_watermark = dict(lane.pointers).get("HW")
     if high_watermark is not None:
         x = left + high_watermark * cell_width
         parts.append(element("line", x1=x, x2=x, y1=below - 3, y2=below + CELL_HEIGHT + 4, class_="hw"))
     return group(parts)
-
-
-def _class(cell: Cell) -> str:
-    epoch = "" if cell.epoch is None else f" e{cell.epoch % EPOCHS}"
-    return f"cell {cell.kind}{epoch}"
 
 
 def _pointers(
@@ -250,14 +238,13 @@ class Drawing:
     @cached_property
     def columns(self) -> list[Column]:
         """One column per lane, as wide as the widest fragment in it."""
-        found = []
+        columns = []
         left = LABEL_WIDTH
-        for position, title in enumerate(self.scene.lanes):
-            widths = [self._fragments[moment.lanes[position]].width for moment in self.scene.moments]
-            width = max(*widths, len(title) * GLYPH + 2 * PAD)
-            found.append(Column(left, width))
-            left += width + LANE_GAP
-        return found
+        for lane, title in enumerate(self.scene.lanes):
+            widths = [self._fragments[moment.lanes[lane]].width for moment in self.scene.moments]
+            columns.append(Column(left, max(*widths, len(title) * GLYPH + 2 * PAD)))
+            left = columns[-1].left + columns[-1].width + LANE_GAP
+        return columns
 
     @property
     def width(self) -> float:
@@ -285,26 +272,22 @@ class Drawing:
     def events(self, position: int) -> tuple[Element, float]:
         """The arrows and marks of a step, one below the other from vertical position 0 downwards; their height."""
         moment = self.scene.moments[position]
-        events: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
-        heights = ((line + 0.75) * EVENT_HEIGHT for line in range(len(events)))
-        drawn = (
-            self._arrow(event, y) if isinstance(event, Arrow) else self._mark(event, y)
-            for event, y in zip(events, heights, strict=True)
-        )
-        return group(drawn), len(events) * EVENT_HEIGHT + (4 if events else 0)
+        drawn = [self._arrow(arrow, line) for line, arrow in enumerate(moment.arrows)]
+        drawn += [self._mark(mark, line) for line, mark in enumerate(moment.marks, len(drawn))]
+        return group(drawn), len(drawn) * EVENT_HEIGHT + (4 if drawn else 0)
 
     def changes(self, position: int) -> Element:
         """Outlines around everything that a step changed, and crosses where it removed an entry, for lanes whose top
         edges are at vertical position 0."""
         if position == 0:
             return group([])
-        outlines = []
-        for lane in self.changed_lanes(position):
-            left = self._left(position, lane)
-            boxes = list(changes(self.fragment(position - 1, lane), self.fragment(position, lane)))
-            outlines += [_outline(left, box) for box, is_removed in boxes if not is_removed]
-            outlines += [_cross(left, box) for box, is_removed in boxes if is_removed]
-        return group(outlines)
+        return group(
+            (_cross if is_removed else _outline)(self._left(position, lane), box)
+            for lane in self.changed_lanes(position)
+            for box, is_removed in sorted(
+                changes(self.fragment(position - 1, lane), self.fragment(position, lane)), key=itemgetter(1)
+            )
+        )
 
     def changed_lanes(self, position: int) -> list[int]:
         """The lanes whose contents a step changed; at position 0, all lanes."""
@@ -347,7 +330,8 @@ class Drawing:
 
     # -------------------------------------------------------------------------------------------------------- one event
 
-    def _arrow(self, arrow: Arrow, y: float) -> Element:
+    def _arrow(self, arrow: Arrow, line: int) -> Element:
+        y = (line + 0.75) * EVENT_HEIGHT
         start, end = self.columns[arrow.source].center, self.columns[arrow.target].center
         sign = 1.0 if end >= start else -1.0
         tip = start + (end - start) * 0.7 if arrow.kind == LOST else end
@@ -360,9 +344,9 @@ class Drawing:
         parts.append(element("text", arrow.text, x=middle, y=y - 6, text_anchor="middle"))
         return element("g", *parts, class_=f"arrow {arrow.kind}")
 
-    def _mark(self, mark: Mark, y: float) -> Element:
+    def _mark(self, mark: Mark, line: int) -> Element:
+        y, width = (line + 0.75) * EVENT_HEIGHT, len(mark.text) * GLYPH + 12
         middle = self._within(self.columns[mark.lane].center, len(mark.text) + 2)
-        width = len(mark.text) * GLYPH + 12
         box = element("rect", x=middle - width / 2, y=y - 14, width=width, height=20.0, rx=9)
         text = element("text", mark.text, x=middle, y=y, text_anchor="middle")
         return element("g", box, text, class_=f"mark {mark.kind}")
@@ -370,9 +354,8 @@ class Drawing:
     def _within(self, middle: float, characters: int) -> float:
         """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
         half = characters * GLYPH / 2 + 2
-        return (
-            max(LABEL_WIDTH + half, min(middle, self.width - half)) if self.width > LABEL_WIDTH + 2 * half else middle
-        )
+        fits = self.width > LABEL_WIDTH + 2 * half
+        return max(LABEL_WIDTH + half, min(middle, self.width - half)) if fits else middle
 
     # ------------------------------------------------------------------------------------------------------- the ladder
 
@@ -463,7 +446,7 @@ def _cross(left: float, box: Box) -> Element:
 def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
     """The file of a drawing. Screen readers read its title and its description."""
     scene, positions = drawing.scene, [*positions]
-    caption = ", ".join(one for one in (scene.caption, scene.subtitle) if one)
+    caption = ", ".join(part for part in (scene.caption, scene.subtitle) if part)
     heading, top = _heading(drawing, caption)
     steps = "; ".join(f"{position}: {scene.moments[position].words}" for position in positions)
     drawn = element(

@@ -1,7 +1,6 @@
 """A trace as a page: what goes wrong, every step in plain words, its messages, the state after it, and why.
 
-In:  a certified trace, or a trace of another tool; the first content beside the steps.
-Out: a `Page`. Its script shows the state after the chosen step, from plain data: the lanes that graphics.py draws.
+The script of the page shows the state after the chosen step, from plain data: the lanes that graphics.py draws.
 
 The ladder has an item for each step, and below its words its messages between the lanes, time downwards. Lanes are
 equal parts of the width, so the ladder fits a telephone as well as a wall: the middle of lane l is at (l + 0.5) / lanes
@@ -20,7 +19,7 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.traces.drawing.graphics import EPOCHS
 from isrcheck.traces.drawing.scene import scene_of
-from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
+from isrcheck.traces.format.certify import UNREACHABLE, continuation_text, judgements, lasso_lines
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka import failures
@@ -41,7 +40,7 @@ class PageText:
 
     verdict: str = ""
 
-    told: Sequence[Content] = ()
+    happened: Sequence[Content] = ()
     """What happened: which broker lost which record, how an endless behaviour continues."""
 
     why: Sequence[Content] = ()
@@ -70,7 +69,9 @@ def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> 
     if isinstance(trace, ForeignTrace):
         return PageText(about=about)
     indices = indices_of(trace.instance)
-    return PageText(trace.verdict or "", _told(trace), _why(trace), trace.command, _broken(trace), indices, about)
+    return PageText(
+        trace.verdict or "", _what_happened(trace), _why(trace), trace.command, _broken(trace), indices, about
+    )
 
 
 def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
@@ -85,9 +86,9 @@ def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
 
 
 def style_and_script(package: str) -> tuple[list[str], list[str]]:
-    """Return the style sheets and the scripts of a page that shows states: those of every such page, and page.css and
+    """Return the style sheets and the scripts of a page that shows states: those of all such pages, then page.css and
     page.js of a package."""
-    styles = [beside(one, "page.css") for one in dict.fromkeys((__package__, package))]
+    styles = [beside(owner, "page.css") for owner in dict.fromkeys((__package__, package))]
     return styles, [beside(__package__, "lanes.js"), beside(package, "page.js")]
 
 
@@ -134,7 +135,7 @@ def ladder(scene: Scene, address: str = "#step=") -> Element:
     names = element("div", *(element("span", name) for name in scene.lanes), class_="lanes", aria_hidden="true")
     return element(
         "section",
-        names if any(one.arrows or one.marks for one in scene.moments) else None,
+        names if any(moment.arrows or moment.marks for moment in scene.moments) else None,
         element("ol", *rows, start=0),
         id="ladder",
         aria_label="the steps, and the messages of each",
@@ -152,7 +153,7 @@ def _row(scene: Scene, position: int, moment: Moment, address: str) -> Element:
         class_="step",
         href=f"{address}{position}",
     )
-    events = [*(_arrow(scene, one) for one in moment.arrows), *(_mark(scene, one) for one in moment.marks)]
+    events = [*(_arrow(scene, arrow) for arrow in moment.arrows), *(_mark(scene, mark) for mark in moment.marks)]
     messages = element("ul", *events, class_="messages") if events else None
     return element("li", title, messages, class_="moment", id=f"row-{position}")
 
@@ -205,8 +206,8 @@ def variables_place() -> Element:
 
 def _aside(scene: Scene, text: PageText) -> Element:
     parts: list[Content] = [*text.about]
-    if text.told:
-        parts += [element("h2", "What happened"), *text.told]
+    if text.happened:
+        parts += [element("h2", "What happened"), *text.happened]
     if any(moment.fates for moment in scene.moments):
         parts += [element("h2", "Each record, and since which step"), table((), (), id="fates")]
     parts += [element("h2", "How to read it"), _legend(scene)]
@@ -239,8 +240,8 @@ def _legend(scene: Scene) -> Element:
 CHANGED = ("sign changed", "changed", "changed by this step")
 OF_BROKERS = (
     ("sign lane leader", "leads", "the leader"),
-    ("sign lane zombie", "leads", "a stale leader: it believes that it leads, and the controller has another one"),
-    ("sign lane elected", "elected", "elected by the controller, and does not know it yet"),
+    ("sign lane zombie", "leads", "a stale leader: it believes that it leads, but the controller has another leader"),
+    ("sign lane elected", "elected", "elected by the controller, but does not know it yet"),
     ("sign lane truncating", "reconciles", "a follower that compares its log with the leader's"),
     ("sign lane down", "down", "a broker that is down"),
     ("cell record e0", "a0", "record a, written in leader epoch 0"),
@@ -271,32 +272,28 @@ ARROWS = (
 def indices_of(instance: Instance) -> list[list[str]]:
     """Return the labels of the indices of each variable; none for a variable that is a single value."""
     return [
-        [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
-        if place.sizes
+        [spell_element(index) if field.field.over[0].letters else str(index) for index in range(field.sizes[0])]
+        if field.sizes
         else []
-        for place in shown_fields(instance)
+        for field in shown_fields(instance)
     ]
 
 
-def _told(trace: Trace) -> list[Content]:
+def _what_happened(trace: Trace) -> list[Content]:
     """What happened: which broker promised a record and which step removed it; how an endless behaviour continues."""
     prop = trace.prop
     if prop is None:
         return []
-    parts: list[Content] = []
     if trace.error is not None:
         return [element("p", trace.error.message)]
+    paragraphs = lasso_lines(trace)
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
-        parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
-    parts += (element("p", *_linked(line)) for line in lasso_lines(trace))
+        paragraphs.insert(0, continuation_text(trace.instance, prop, trace.states[-1]))
     if trace.verdict == NOT_INDUCTIVE:
-        told = "The first state may be unreachable: the proof does not exclude it."
-        parts.append(element("p", told))
-    lines = failures.lines(trace)
-    if lines:
-        items = (
-            element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines
-        )
+        paragraphs.append(UNREACHABLE)
+    parts: list[Content] = [element("p", *_linked(line)) for line in paragraphs]
+    if lines := failures.lines(trace):
+        items = (element("li", *_linked(line.strip()), class_="deeper" if line[0] == " " else None) for line in lines)
         parts.append(element("ul", *items, class_="told"))
     return parts
 
@@ -315,14 +312,13 @@ def _why(trace: Trace) -> list[Content]:
 def _reason(reason: Reason) -> Element:
     """The tree of a reason's expressions, down to the cells that decide the property."""
     truth = "true" if reason.truth else "false"
-    where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
-    parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
+    parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), reason.where]
     if reason.conditions:
         parts.append(element("div", f"given {' and '.join(reason.conditions)}", class_="with"))
     if reason.readings:
-        parts.append(element("div", ", ".join(reason.shown_readings), class_="with"))
+        parts.append(element("div", reason.shown_readings, class_="with"))
     if reason.deeper:
-        parts.append(element("ul", *(_reason(one) for one in reason.deeper)))
+        parts.append(element("ul", *map(_reason, reason.deeper)))
     return element("li", *parts)
 
 
@@ -331,28 +327,30 @@ def _linked(line: str) -> list[Content]:
     pieces: list[Content] = []
     at = 0
     for match in STEP.finditer(line):
-        pieces.append(line[at : match.start()])
-        pieces.append(element("a", match.group(), href=f"#step={match.group(1)}"))
+        pieces += [line[at : match.start()], element("a", match[0], href=f"#step={match[1]}")]
         at = match.end()
     return [*pieces, line[at:]]
 
 
 def _broken(trace: Trace) -> list[list[str]]:
     """For each state, the properties that are false in the state or on the step to it."""
-    found: list[list[str]] = [[] for _ in trace.states]
+
+    def spelled(name: str, verdict: str | None) -> str:
+        return name if verdict == VIOLATED else f"{name} (permitted)"
+
+    broken: list[list[str]] = [[] for _ in trace.states]
     for prop in (*trace.instance.properties, DEADLOCK):
         if prop.kind is Kind.SOMETIMES:
             continue
-        for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
-            if judgement is not None:
-                names.append(prop.name if judgement == VIOLATED else f"{prop.name} (permitted)")
+        for names, verdict in zip(broken, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
+            names += [] if verdict is None else [spelled(prop.name, verdict)]
     if trace.erring is not None:
-        found.append([])
+        broken.append([])
     if trace.error is not None:
-        found[-1].append(IN_RANGE.name)
+        broken[-1].append(IN_RANGE.name)
     if trace.loop is not None and trace.property_name is not None:
-        found[-1].append(trace.property_name if trace.verdict == VIOLATED else f"{trace.property_name} (permitted)")
-    return found
+        broken[-1].append(spelled(trace.property_name, trace.verdict))
+    return broken
 
 
 # -------------------------------------------------------------------------------------------------- data for the script
@@ -360,14 +358,14 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 def _story(scene: Scene, text: PageText) -> dict[str, object]:
     """The data for the page's script: each lane's content once, and for each step the numbers of its contents."""
-    contents = list(dict.fromkeys(lane for moment in scene.moments for lane in moment.lanes))
-    number = {lane: at for at, lane in enumerate(contents)}
+    number: dict[Lane, int] = {}
+    frames = [[number.setdefault(lane, len(number)) for lane in moment.lanes] for moment in scene.moments]
     return {
         "steps": [moment.step for moment in scene.moments],
         "words": [moment.words for moment in scene.moments],
         "titles": scene.lanes,
-        "contents": [lane_data(lane) for lane in contents],
-        "frames": [[number[lane] for lane in moment.lanes] for moment in scene.moments],
+        "contents": [lane_data(lane) for lane in number],
+        "frames": frames,
         "variables": scene.variables,
         "indices": text.indices or [[] for _ in scene.variables],
         "values": [moment.variables for moment in scene.moments],

@@ -1,21 +1,21 @@
 """Turns a trace into a scene: with the lanes of Kafka for Kafka's models, with lanes of text for any other model.
 
-In:  a trace; or a trace of Apalache, Quint or TLC, read by other_tools/reading.py.
-Out: a `Scene` for graphics.py, page.py and sequence.py. Lanes of text mark what a step changes.
+Lanes of text mark what a step changes. Apalache, Quint and TLC have other traces (other_tools/foreign.py), whose scenes
+have one lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.presentation import headline, is_transactions, steps_in_words
+from isrcheck.traces.explaining.presentation import headline, room_of, steps_in_words
 from isrcheck.traces.format.trace import Trace, back, heading, spell_part
+from isrcheck.traces.kafka import lanes as kafka_lanes
 from isrcheck.traces.kafka import scene as kafka_scene
-from isrcheck.traces.kafka.lanes import is_kafka, shown_fields
+from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.scene import Lane, Moment, Scene
 from isrcheck.traces.other_tools.foreign import ForeignTrace
@@ -30,11 +30,11 @@ def scene_of(trace: Trace | ForeignTrace) -> Scene:
         return _foreign_scene(trace)
     instance = trace.instance
     fields = shown_fields(instance)
-    lane_titles, moments_of = _lanes_of(instance)
+    titles, moments = _lanes_of(trace)
     words = steps_in_words(trace)
     moments = tuple(
         replace(moment, variables=tuple(variable_parts(instance, field, cells) for field in fields), words=step_words)
-        for moment, cells, step_words in zip(moments_of(trace), trace.states, words, strict=False)
+        for moment, cells, step_words in zip(moments, trace.states, words, strict=False)
     )
     if trace.erring is not None:
         # An erring step has no successor: the state before the step is shown again.
@@ -44,34 +44,25 @@ def scene_of(trace: Trace | ForeignTrace) -> Scene:
         end = replace(last, step=f"{last.step}, {back(trace)}", words=f"{last.words} ({back(trace)})")
         moments = (*moments[:-1], end)
     names = tuple(field.name for field in fields)
-    return Scene(headline(trace), _caption(trace), heading(instance), lane_titles(trace), names, moments, trace.loop)
-
-
-def _lanes_of(
-    instance: Instance,
-) -> tuple[Callable[[Trace], tuple[str, ...]], Callable[[Trace], tuple[Moment, ...]]]:
-    """Return the functions that make the titles of the lanes and the moments of a trace of this model."""
-    if is_transactions(instance):
-        from isrcheck.traces.transactions import lanes as scene
-
-        return scene.lane_titles, scene.moments
-    if is_kafka(instance):
-        return kafka_scene.lane_titles, kafka_scene.moments
-    return lambda trace: tuple(generic_lanes.titles(trace.instance)), _moments
-
-
-def _moments(trace: Trace) -> tuple[Moment, ...]:
-    """One moment per state, in lanes of text."""
-    return tuple(
-        Moment(trace.spell_row(position), tuple(Lane(notes=notes) for notes in lanes))
-        for position, lanes in enumerate(generic_lanes.whole_lanes(trace))
-    )
-
-
-def _caption(trace: Trace) -> str:
-    """The property, and how many steps break it or show it."""
     steps = f"{trace.length} step{'s' * (trace.length != 1)}"
-    return steps if trace.property_name is None else f"{trace.property_name}, {steps}"
+    caption = steps if trace.property_name is None else f"{trace.property_name}, {steps}"
+    return Scene(headline(trace), caption, heading(instance), titles, names, moments, trace.loop)
+
+
+def _lanes_of(trace: Trace) -> tuple[tuple[str, ...], tuple[Moment, ...]]:
+    """The titles of the lanes, and one moment per state, without the values of the variables."""
+    lanes = room_of(trace.instance).lanes
+    if lanes is generic_lanes:
+        moments = (
+            Moment(trace.spell_row(position), tuple(Lane(notes=notes) for notes in columns))
+            for position, columns in enumerate(generic_lanes.whole_lanes(trace))
+        )
+        return tuple(lanes.titles(trace.instance)), tuple(moments)
+    if lanes is kafka_lanes:
+        return kafka_scene.lanes_of(trace.instance).titles, kafka_scene.moments(trace)
+    from isrcheck.traces.transactions import lanes as transaction_lanes  # here, because other models do not need it
+
+    return transaction_lanes.lanes_of(trace.instance).titles, transaction_lanes.moments(trace)
 
 
 def variable_parts(instance: Instance, layout: FieldLayout, cells: Cells) -> tuple[str, ...]:

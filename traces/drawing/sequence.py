@@ -1,12 +1,12 @@
 """A scene as a sequence diagram in the language of Mermaid or PlantUML, for documents and tickets.
 
-In:  a `Scene`.
-Out: text. Names and values are data: everything that the language would read as a command is escaped.
+Names and values are data: everything that the language would read as a command is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 from isrcheck.traces.lanes.scene import FAULT, LOST, RESPONSE, Lane, Scene
 
@@ -26,7 +26,7 @@ def mermaid(scene: Scene) -> str:
             f"  p{arrow.source}{MERMAID_ARROWS.get(arrow.kind, '->>')}p{arrow.target}: {_for_mermaid(arrow.text)}"
             for arrow in moment.arrows
         ]
-        lines += [f"  Note over p{lane}: {_for_mermaid(told)}" for lane, told in _told(scene, position)]
+        lines += [f"  Note over p{lane}: {_for_mermaid(note)}" for lane, note in _notes(scene, position)]
         # The steps from the next one on are repeated for ever.
         lines += ["  loop for ever"] if _opens(scene, position) else []
     lines += ["  end"] if _opens(scene, scene.loop) else []
@@ -43,7 +43,7 @@ def plantuml(scene: Scene) -> str:
             f"p{arrow.source} {PLANTUML_ARROWS.get(arrow.kind, '->')} p{arrow.target} : {_for_plantuml(arrow.text)}"
             for arrow in moment.arrows
         ]
-        lines += [f"note over p{lane} : {_for_plantuml(told)}" for lane, told in _told(scene, position)]
+        lines += [f"note over p{lane} : {_for_plantuml(note)}" for lane, note in _notes(scene, position)]
         lines += ["loop for ever"] if _opens(scene, position) else []
     lines += ["end"] if _opens(scene, scene.loop) else []
     return "\n".join([*lines, "@enduml", ""])
@@ -54,15 +54,16 @@ def _opens(scene: Scene, position: int | None) -> bool:
     return position is not None and position == scene.loop and position < len(scene.moments) - 1
 
 
-def _told(scene: Scene, position: int) -> list[tuple[int, str]]:
+def _notes(scene: Scene, position: int) -> list[tuple[int, str]]:
     """The notes of a step, each with its lane: the events in the lane, and the lane's content if it changed."""
     moment = scene.moments[position]
     before = scene.moments[position - 1].lanes if position else ()
-    found = [(mark.lane, f"{mark.text.upper() if mark.kind == FAULT else mark.text}") for mark in moment.marks]
-    for number, lane in enumerate(moment.lanes):
-        if (not before or lane != before[number]) and (content := _content(lane)):
-            found.append((number, content))
-    return found
+    contents = [
+        (number, _content(lane))
+        for number, (lane, old) in enumerate(zip_longest(moment.lanes, before))
+        if lane != old and _content(lane)
+    ]
+    return [*((mark.lane, mark.text.upper() if mark.kind == FAULT else mark.text) for mark in moment.marks), *contents]
 
 
 def _content(lane: Lane) -> str:
@@ -75,16 +76,16 @@ def _content(lane: Lane) -> str:
     return "; ".join(part for part in (lane.title, log, *lane.notes, *lane.alarms) if part)
 
 
-def _for_mermaid(told: str) -> str:
+def _for_mermaid(text: str) -> str:
     """Escape text for Mermaid: special characters become entities, unprintable characters become spaces."""
-    return _written(told, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
+    return _written(text, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
 
 
-def _for_plantuml(told: str) -> str:
+def _for_plantuml(text: str) -> str:
     """Escape text for PlantUML: special characters become Unicode escapes, unprintable characters become spaces."""
-    return _written(told, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
+    return _written(text, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
 
 
-def _written(told: str, escaped: Callable[[str], str], signs: str) -> str:
-    printable = "".join(sign if sign.isprintable() else " " for sign in told)
+def _written(text: str, escaped: Callable[[str], str], signs: str) -> str:
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
     return "".join(escaped(sign) if sign in signs else sign for sign in printable)

@@ -1,9 +1,7 @@
 """The cause of a failure, by which failures are distinguished, and how rare its history is.
 
-In:  a certified trace that ends in a failure of a property.
-Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened. The number
-     of each kind of event that has to happen: faults, elections, messages that are late or lost. Only counted, never
-     estimated; what does not occur is left out.
+A history is rare by the number of each kind of event that has to happen: faults, elections, messages that are late or
+lost. They are counted, never estimated; what does not occur is left out.
 
 A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
 the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
@@ -15,14 +13,13 @@ message is lost in an action of its own; messages lost in a crash are not counte
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.presentation import actions_of
+from isrcheck.traces.explaining.presentation import room_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka.failures import Loss, find_loss
@@ -30,12 +27,14 @@ from isrcheck.traces.kafka.failures import Loss, find_loss
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a failure. `broken` are the expressions that make the property false, from the outermost to the
-    innermost; `faults` are the spent budgets with their amounts; `happened` describes what happened."""
+    """The cause of a failure."""
 
     broken: tuple[str, ...]
+    """The expressions that make the property false, from the outermost to the innermost."""
     faults: tuple[tuple[str, int], ...]
+    """The spent budgets, with their amounts."""
     happened: tuple[str, ...]
+    """The actions that lost the record, or all actions of the trace."""
 
     def is_part_of(self, other: Cause) -> bool:
         """Whether the other cause contains this one: its false expressions are the same, and its faults and actions
@@ -77,12 +76,11 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
     if loss.removed is not None:
-        found = f"removed by {trace.steps[loss.removed - 1].action}"
+        happened = [f"removed by {trace.steps[loss.removed - 1].action}"]
     elif loss.admitted is not None:
-        found = f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"
+        happened = [f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"]
     else:
-        found = "never there"
-    happened = [found]
+        happened = ["never there"]
     if loss.uncounted is not None:
         dropped = loss.uncounted.dropped
         how = "not counted" if dropped is None else f"dropped by {trace.steps[dropped - 1].action}"
@@ -93,12 +91,11 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
     """Return the field that holds the remaining amount of each budget: `crashes_left` for `crashes`."""
-    found = {}
-    for name, entry in instance.model.entries.items():
-        layout = instance.layouts.get(f"{name}_left")
-        if entry.is_budget and layout is not None and math.prod(layout.sizes) == 1:
-            found[name] = layout
-    return found
+    return {
+        name: layout
+        for name, entry in instance.model.entries.items()
+        if entry.is_budget and (layout := instance.layouts.get(f"{name}_left")) is not None and layout.count == 1
+    }
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
@@ -110,9 +107,9 @@ def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
 
 def rarity(trace: Trace) -> Mapping[str, int]:
     """Return how often each kind of event occurs in a trace."""
-    counted = dict(faults_in(trace.instance, trace.states[-1]))
-    if (room := actions_of(trace.instance)) is not None:
-        counted |= room.rare_events(trace)
-        lossy = {action for action, view in room.ACTIONS.items() if view.loses_message}
-        counted["lost messages"] = sum(step.action in lossy for step in trace.steps)
-    return {name: count for name, count in counted.items() if count}
+    counts = faults_in(trace.instance, trace.states[-1])
+    if (actions := room_of(trace.instance).actions) is not None:
+        counts |= actions.rare_events(trace)
+        lossy = {action for action, view in actions.ACTIONS.items() if view.loses_message}
+        counts["lost messages"] = sum(step.action in lossy for step in trace.steps)
+    return {name: count for name, count in counts.items() if count}

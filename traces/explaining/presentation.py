@@ -1,10 +1,7 @@
 """How the traces of a model are presented: by which room, under which headline, and with which words for each step.
 
-In:  an instance; a certified trace of any model; a step of any model, and the state before it.
-Out: the modules that know the lanes and the actions of a model; a sentence without a full stop, such as `An
-     acknowledged record is lost: broker 1 is elected without it`; clauses.
-
-The headline is computed from the steps and states of the trace. Each property of Kafka's replication and of its
+The headline is a sentence without a full stop, such as `An acknowledged record is lost: broker 1 is elected without
+it`, and is computed from the steps and states of the trace. Each property of Kafka's replication and of its
 transactions has words for what goes wrong; any other property has the first sentence of its docstring. How it goes
 wrong is the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's replication
 and of its transactions have words of their own; any other action is its name with spaces for underscores, followed by
@@ -13,8 +10,8 @@ its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from isrcheck.models.language.declarations import LIVENESS, Kind
 from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
@@ -57,31 +54,27 @@ class ActionsOfModel(Protocol):
         """Return how often the events of a trace occur that no budget of the model counts."""
 
 
-def is_transactions(instance: Instance) -> bool:
-    """Whether the model has everything that the lanes of Kafka's transactions show; others do not load that model."""
-    if "late_marker_coordinator_epoch" not in instance.layouts:
-        return False
-    from isrcheck.traces.transactions import lanes as lanes_of_transactions
+class Room(NamedTuple):
+    """What presents the traces of a model."""
 
-    return lanes_of_transactions.is_transactions(instance)
-
-
-def lanes_of(instance: Instance) -> LanesOfModel:
-    """Return the module that presents the states of a model."""
-    if is_transactions(instance):
-        from isrcheck.traces.transactions import lanes as lanes_of_transactions
-
-        return lanes_of_transactions
-    return lanes if is_kafka(instance) else generic_lanes
+    lanes: LanesOfModel
+    actions: ActionsOfModel | None
+    """None: the actions of the model have no words."""
+    headline: Callable[[Trace, str], str | None]
+    """Returns what goes wrong in a trace, and how; None for a property without words."""
 
 
-def actions_of(instance: Instance) -> ActionsOfModel | None:
-    """Return the module that presents the actions of a model; None for a model whose actions have no words."""
-    if is_transactions(instance):
-        from isrcheck.traces.transactions import actions as actions_of_transactions
+def room_of(instance: Instance) -> Room:
+    """Return what presents the traces of a model."""
+    if "late_marker_coordinator_epoch" in instance.layouts:  # other models do not load that of the transactions
+        from isrcheck.traces.transactions import actions as transaction_actions
+        from isrcheck.traces.transactions import lanes as transaction_lanes
 
-        return actions_of_transactions
-    return actions if is_kafka(instance) else None
+        if transaction_lanes.is_transactions(instance):
+            return Room(transaction_lanes, transaction_actions, transaction_actions.headline)
+    if is_kafka(instance):
+        return Room(lanes, actions, failures.headline)
+    return Room(generic_lanes, None, lambda trace, how: None)
 
 
 # --------------------------------------------------------------------------------------------------------- the headline
@@ -100,7 +93,7 @@ def _headline(trace: Trace) -> str:
     if trace.error is not None:
         return f"the model leaves its declared ranges: {_last_step(trace)}"
     if prop is DEADLOCK:
-        return f"nothing can happen any more: {_last_step(trace)}"
+        return f"nothing more can happen: {_last_step(trace)}"
     claim = claim_of(prop)
     if trace.verdict == REACHED:
         return f"this can happen: {claim}"
@@ -108,21 +101,8 @@ def _headline(trace: Trace) -> str:
         return f"nothing goes wrong on this path: {claim}"
     if trace.verdict == NOT_INDUCTIVE:
         return f"false after a step from a state that may be unreachable: {claim}"
-    return _wrong(trace) or _not_so(trace, prop, claim)
-
-
-def _wrong(trace: Trace) -> str | None:
-    """What goes wrong, and how; None for a model or a property without words of its own."""
-    if is_kafka(trace.instance):
-        return failures.headline(trace, _how(trace))
-    if is_transactions(trace.instance):
-        from isrcheck.traces.transactions import actions as actions_of_transactions
-
-        return actions_of_transactions.headline(trace, _how(trace))
-    return None
-
-
-def _not_so(trace: Trace, prop: Property, claim: str) -> str:
+    if (failure := room_of(trace.instance).headline(trace, _how(trace))) is not None:
+        return failure
     if prop.kind in LIVENESS:
         return f"this never happens: {claim} ({_how(trace)})"
     if not trace.length:
@@ -160,9 +140,12 @@ def claim_of(prop: Property) -> str:
 
 def step_in_words(instance: Instance, step: Step, before: Cells) -> str:
     """Return a step in words; `before` is the state before it."""
-    room = actions_of(instance)
+    room = room_of(instance).actions
     words = None if room is None else words_for(room.ACTIONS, instance, step, State(instance, before))
-    return with_spaces(instance.spell_step(step)) if words is None else words
+    if words is not None:
+        return words
+    action, space, arguments = instance.spell_step(step).partition(" ")
+    return f"{action.replace('_', ' ')}{space}{arguments}"
 
 
 def steps_in_words(trace: Trace) -> list[str]:
@@ -170,9 +153,3 @@ def steps_in_words(trace: Trace) -> list[str]:
     first = "some state, perhaps an unreachable one" if trace.verdict == NOT_INDUCTIVE else "the beginning"
     steps = zip(trace.every_step, trace.states, strict=False)  # an erring step has no state after it
     return [first, *(step_in_words(trace.instance, step, before) for step, before in steps)]
-
-
-def with_spaces(step: str) -> str:
-    """Return a step with spaces for the underscores of its action's name."""
-    action, space, arguments = step.partition(" ")
-    return f"{action.replace('_', ' ')}{space}{arguments}"

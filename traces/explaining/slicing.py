@@ -1,9 +1,5 @@
 """Slices a trace: finds a shorter trace with the same failure and the same cause; and minimises a failing path.
 
-In:  a certified trace that ends when a property fails or is reached; or a path that ends where a property fails.
-Out: a `Slice`: the certified trace of the remaining steps, and which of the removed steps lie outside the causal cone;
-     lines about it. `needed_steps`: the steps of a path of which none can be removed.
-
 First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
 changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone are removed
 at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays, because a step's
@@ -43,16 +39,15 @@ MOST_TAKEN = 200_000
 
 @dataclass(frozen=True)
 class Slice:
-    """The sliced trace, the removed steps, and those of them that lie outside the causal cone.
-
-    Steps are counted from 1, as in the trace. `is_minimal` says that every single step and every pair of steps was
-    tried, and none can be removed.
-    """
+    """A sliced trace. Steps are counted from 1, as in the whole trace."""
 
     trace: Trace
     left_out: tuple[int, ...]
+    """The removed steps."""
     outside: frozenset[int]
+    """Those removed steps that lie outside the causal cone."""
     is_minimal: bool
+    """Whether every single step and every pair of steps was tried, and none can be removed."""
 
 
 def slice_of(trace: Trace, command: str) -> Slice:
@@ -76,7 +71,7 @@ def slice_of(trace: Trace, command: str) -> Slice:
 def command_of(trace: Trace, path: Path, model: Path | None) -> str:
     """Return the shell command for the slice: the search that found the trace, then the slicing of its file."""
     words = ["trace", "slice", str(path), *(["--model", str(model)] if model is not None else [])]
-    command = " && ".join([trace.command, shlex.join(words)] if trace.command else [shlex.join(words)])
+    command = " && ".join(part for part in (trace.command, shlex.join(words)) if part)
     if len(command) > MOST_TEXT or not command.isprintable():
         raise UsageError(f"{str(path)!a} cannot be part of the command that reproduces the slice; rename the file")
     return command
@@ -122,29 +117,25 @@ class _RecordedCells(list[int]):
 def causal_cone(trace: Trace) -> tuple[int, ...]:
     """Return the positions of the steps in the causal cone of the outcome."""
     needed = _cells_of_outcome(trace)
-    found = []
+    cone: list[int] = []
     for position in reversed(range(trace.length)):
-        step = trace.steps[position]
+        step, before, after = trace.steps[position], trace.states[position], trace.states[position + 1]
         function = trace.instance.function(step.action_index)
         assert function is not None
-        arguments = [trace.states[position], *arguments_of(trace.instance, step)]
-        read, written = _effects(trace.instance, function, arguments)
-        before, after = trace.states[position], trace.states[position + 1]
+        read, written = _effects(trace.instance, function, [before, *arguments_of(trace.instance, step)])
         changes = any(before[cell] != after[cell] for cell in written & needed)
         # A property of transitions is about the last step itself.
         if changes or (position == trace.length - 1 and trace.prop is not None and trace.prop.of_steps):
-            found.append(position)
+            cone.append(position)
             needed = (needed - written) | read
-    return tuple(reversed(found))
+    return tuple(reversed(cone))
 
 
 def _cells_of_outcome(trace: Trace) -> set[int]:
     """The cells of the last state that decide the property, and whether its failure is permitted."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
-    arguments: list[Cells | str] = [trace.states[-1]]
-    if prop.of_steps:
-        arguments = [*trace.states[-2:], trace.steps[-1].action]
+    arguments: list[Cells | str] = [*trace.states[-2:], trace.steps[-1].action] if prop.of_steps else [trace.states[-1]]
     read = _effects(instance, prop.function, arguments[: len(prop.function.parameters)])[0]
     if prop.permitted is not None and trace.verdict != REACHED:
         read |= _effects(instance, prop.permitted, [trace.states[-1]])[0]
@@ -155,10 +146,10 @@ def _effects(
     instance: Instance, function: Function, arguments: Iterable[Cells | Argument]
 ) -> tuple[set[int], set[int]]:
     """The cells that a function, or one of its guards, reads before writing them, and the cells that it writes."""
-    recorded = [_RecordedCells(one) if isinstance(one, tuple) else one for one in arguments]
+    recorded = [_RecordedCells(value) if isinstance(value, tuple) else value for value in arguments]
     Interpreter(instance).call(function.routine, recorded)
-    states = [one for one in recorded if isinstance(one, _RecordedCells)]
-    return set().union(*(one.read for one in states)), set().union(*(one.written for one in states))
+    states = [value for value in recorded if isinstance(value, _RecordedCells)]
+    return set().union(*(state.read for state in states)), set().union(*(state.written for state in states))
 
 
 # ------------------------------------------------------------------------------------------------------------- attempts
@@ -201,12 +192,12 @@ class _StepRemoval:
 
     def _without_two(self, kept: tuple[int, ...]) -> tuple[int, ...]:
         """Return `kept` without the first pair of steps that can be removed together, or all of `kept`."""
-        for first, second in combinations(kept, 2):
+        for pair in combinations(kept, 2):
             if self.taken >= MOST_TAKEN:
                 break
-            found = self.attempt([one for one in kept if one not in (first, second)])
-            if found is not None:
-                return found
+            fewer = self.attempt([position for position in kept if position not in pair])
+            if fewer is not None:
+                return fewer
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:
@@ -228,8 +219,8 @@ class _StepRemoval:
                 return None
             states.append(after)
             steps.append(step)
-        found = Trace(instance, tuple(states), tuple(steps), self.prop.name, self.trace.verdict, "")
-        return tuple(kept[: len(steps)]) if _cause(found) == self.cause else None
+        shorter = Trace(instance, tuple(states), tuple(steps), self.prop.name, self.trace.verdict, "")
+        return tuple(kept[: len(steps)]) if _cause(shorter) == self.cause else None
 
 
 def _cause(trace: Trace) -> object:
@@ -257,22 +248,21 @@ def _outline(reason: Reason) -> object:
 # -------------------------------------------------------------------------------------------------------------- as text
 
 
-def tell(trace: Trace, found: Slice) -> list[str]:
+def tell(trace: Trace, sliced: Slice) -> list[str]:
     """Return lines with the removed steps and the reasons, and with the remaining steps."""
-    why = f"{trace.property_name} {trace.verdict}"
-    if not found.left_out:
-        if found.is_minimal:
+    if not sliced.left_out:
+        if sliced.is_minimal:
             return [f"none of the {trace.length} steps can be removed, nor any two of them; nothing is written"]
         return [f"no removable step among {trace.length} was found before the time limit; nothing is written"]
     width = len(str(trace.length))
-    lines = [heading(trace.instance), "", f"removed from {trace.length} steps:"]
     rows: list[Row] = [[("",), ("",), ("",)]]
-    for number in found.left_out:
-        because = "outside the causal cone" if number in found.outside else "not needed for the failure"
-        rows.append([(str(number).rjust(width),), (trace.spell_row(number),), (because,)])
-    lines += grid(rows)[1:]
-    lines += ["", f"remaining: {found.trace.length} steps, which end in {why} for the same cause; certified"]
-    if not found.is_minimal:
+    for number in sliced.left_out:
+        reason = "outside the causal cone" if number in sliced.outside else "not needed for the failure"
+        rows.append([(str(number).rjust(width),), (trace.spell_row(number),), (reason,)])
+    end = f"{trace.property_name} {trace.verdict}"
+    lines = [heading(trace.instance), "", f"removed from {trace.length} steps:", *grid(rows)[1:], ""]
+    lines.append(f"remaining: {sliced.trace.length} steps, which end in {end} for the same cause; certified")
+    if not sliced.is_minimal:
         lines.append("the time limit ended the slicing: more steps may be removable; slice the result again")
     return lines
 

@@ -1,9 +1,5 @@
 """Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
-In:  a Trace from any source; or the path that an engine found.
-Out: nothing, or a FalseTraceError that names the wrong step and the difference; `from_steps`: a certified Trace;
-     `lines` and `back`: sentences about a lasso; `continuations`: what can follow a state.
-
 If the trace comes from a file, the caller adds that the file was edited (traces/format/files.py); if it comes from an
 engine, that the engine is wrong (NotCertifiedError).
 
@@ -19,6 +15,7 @@ checker.
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -62,8 +59,10 @@ def certify(trace: Trace) -> None:
         if len(cells) != instance.cells:
             raise FalseTraceError(f"state {position} has {len(cells)} cells instead of {instance.cells}")
     _certify_values(trace)
-    if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
-        raise FalseTraceError(f"state 0 is {_nearest_difference(instance, trace.states[0])}")
+    first = trace.states[0]
+    if first not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
+        nearest = min(instance.initial_states, key=lambda initial: sum(map(operator.ne, initial, first)))
+        raise FalseTraceError(f"state 0 is not an initial state: {_difference(instance, nearest, first)}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
     if trace.erring is not None:
@@ -77,7 +76,7 @@ def certify(trace: Trace) -> None:
 
 
 def _certify_error(trace: Trace) -> None:
-    """Check that the error occurs at the end of the trace, and at no earlier position. Raises UsageError."""
+    """Check that the error occurs at the end of the trace, and at no earlier position. Raises FalseTraceError."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise FalseTraceError(
             f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}"
@@ -88,23 +87,23 @@ def _certify_error(trace: Trace) -> None:
 
 
 def _certify_values(trace: Trace) -> None:
-    """Raise UsageError if a cell of state 0 is outside its range; the steps keep all later states in range."""
-    for place in trace.instance.layouts.values():
-        for cell in range(place.offset, place.offset + place.count):
+    """Raise FalseTraceError if a cell of state 0 is outside its range; the steps keep all later states in range."""
+    for layout in trace.instance.layouts.values():
+        for cell in range(layout.offset, layout.offset + layout.count):
             value = trace.states[0][cell]
-            if not place.low <= value <= place.high:
+            if not layout.low <= value <= layout.high:
                 name = spell_cell(trace.instance, cell)
-                raise FalseTraceError(f"state 0: {name} is {value}, outside {place.low}..{place.high}")
+                raise FalseTraceError(f"state 0: {name} is {value}, outside {layout.low}..{layout.high}")
 
 
 def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
     _certify_number(instance, position, step)
     label = f"step {position} ({instance.spell_step(step)})"
-    found = run.take(instance, before, step)
-    if found is None:
+    successor = run.take(instance, before, step)
+    if successor is None:
         raise FalseTraceError(f"{label} is not enabled: {false_guard(instance, before, step)}")
-    if found != after:
-        raise FalseTraceError(f"{label} leads to another state: {_difference(instance, found, after)}")
+    if successor != after:
+        raise FalseTraceError(f"{label} leads to another state: {_difference(instance, successor, after)}")
 
 
 def _certify_number(instance: Instance, position: int, step: Step) -> None:
@@ -112,23 +111,12 @@ def _certify_number(instance: Instance, position: int, step: Step) -> None:
         raise FalseTraceError(f"step {position}: {step.action} with {list(step.ordinals)} is not a step of the model")
 
 
-def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
-    """The first cell in which two states differ, with both values."""
-    position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
-    (name, should), (_, does) = (
-        one for cells in (expected, found) for one in spelled_at(instance, cells, [position]).items()
-    )
-    return f"{name} is {should}, but the trace says {does}"
-
-
-def _nearest_difference(instance: Instance, found: Cells) -> str:
-    """Why a state is not initial: the first difference from the initial state with the most equal cells."""
-
-    def differences(initial: Cells) -> int:
-        return sum(one != other for one, other in zip(initial, found, strict=True))
-
-    nearest = min(instance.initial_states, key=differences)
-    return f"not an initial state: {_difference(instance, nearest, found)}"
+def _difference(instance: Instance, expected: Cells, stated: Cells) -> str:
+    """The first cell in which the state of a trace differs from the expected one, with both values."""
+    position = next(i for i, values in enumerate(zip(expected, stated, strict=True)) if len({*values}) > 1)
+    ((name, value),) = spelled_at(instance, expected, [position]).items()
+    (stated_value,) = spelled_at(instance, stated, [position]).values()
+    return f"{name} is {value}, but the trace says {stated_value}"
 
 
 def _certify_verdict(trace: Trace) -> None:
@@ -141,25 +129,25 @@ def _certify_verdict(trace: Trace) -> None:
         raise UsageError(f"unknown verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
     if _rests_on_the_search(trace, prop):
         return
-    found = judgements(trace.instance, prop, trace.states, trace.steps)
+    verdicts = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
-        if prop.kind not in INDUCTIVE or trace.length == 0 or found[-1] is None or any(found[:-1]):
+        if prop.kind not in INDUCTIVE or trace.length == 0 or verdicts[-1] is None or any(verdicts[:-1]):
             raise FalseTraceError(f"{prop.name} is not broken by the last step alone")
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
             raise FalseTraceError(f"{prop.name} can only be {REACHED}, but the trace says {HOLDS}")
-        for position, verdict in enumerate(found):
+        for position, verdict in enumerate(verdicts):
             if verdict is not None:
                 where = trace.spell_position(position)
                 raise FalseTraceError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}")
         return
-    if found[-1] != trace.verdict:
-        says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
+    if verdicts[-1] != trace.verdict:
+        actual = verdicts[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
         where = trace.spell_position(trace.length)
-        raise FalseTraceError(f"{prop.name} is {says} at {where}, but the trace says {trace.verdict}")
-    first = found.index(trace.verdict)
+        raise FalseTraceError(f"{prop.name} is {actual} at {where}, but the trace says {trace.verdict}")
+    first = verdicts.index(trace.verdict)
     if first != trace.length:
         raise FalseTraceError(
             f"{prop.name} is {trace.verdict} already at {trace.spell_position(first)},"
@@ -170,31 +158,31 @@ def _certify_verdict(trace: Trace) -> None:
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
     """Whether too many states follow the end of the trace to confirm here that it violates an `always_possible`."""
     end = trace.states[-1]
-    if prop.kind is not Kind.ALWAYS_POSSIBLE or trace.verdict not in (VIOLATED, PERMITTED):
-        return False
-    if continuations(trace.instance, prop, end).is_possible is not None:
-        return False
-    return trace.verdict == _failure(trace.instance, prop, end)
+    return (
+        prop.kind is Kind.ALWAYS_POSSIBLE
+        and trace.verdict in (VIOLATED, PERMITTED)
+        and continuations(trace.instance, prop, end).is_possible is None
+        and trace.verdict == _failure(trace.instance, prop, end)
+    )
 
 
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged at the end of each transition. The verdict is None if the property cannot be
-    evaluated, and for an `always_possible` property if too many states follow to be searched in plain Python.
+    A property of transitions is judged at the end of each transition. A property that cannot be evaluated has no
+    verdict; nor has an `always_possible` property if too many states follow to be searched in plain Python.
     """
     if is_live(prop):
         return [None] * len(states)  # no path without a loop breaks it
     if prop.kind is Kind.ALWAYS_POSSIBLE:
         judged = zip(states, stuck_positions(instance, prop, states), strict=True)
         return [_failure(instance, prop, cells) if is_stuck else None for cells, is_stuck in judged]
-    found: list[str | None] = []
+    verdicts: list[str | None] = []
     for position in range(len(states)):
-        try:
-            found.append(judge(instance, prop, states, steps, position))
-        except ModelError:
-            found.append(None)
-    return found
+        verdicts.append(None)
+        with contextlib.suppress(ModelError):
+            verdicts[position] = judge(instance, prop, states, steps, position)
+    return verdicts
 
 
 def judge(
@@ -214,9 +202,7 @@ def judge(
         is_true = run.holds_step(instance, prop, states[position - 1], steps[position - 1], states[position])
     if prop.kind is Kind.SOMETIMES:
         return REACHED if is_true else None
-    if is_true:
-        return None
-    return _failure(instance, prop, states[position])
+    return None if is_true else _failure(instance, prop, states[position])
 
 
 def _failure(instance: Instance, prop: Property, cells: Cells) -> str:
@@ -239,13 +225,12 @@ def from_steps(
     that violates `in_range` may end in a step that causes an error.
     """
     with _confirming(command):
-        if property_name == IN_RANGE.name:
-            path = path_of(instance, initial_index, step_numbers)
-            trace = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
-            certify(trace)
-        else:
+        if property_name != IN_RANGE.name:
             steps = [instance.step(number) for number in step_numbers]
-            trace = behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+            return behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+        path = path_of(instance, initial_index, step_numbers)
+        trace = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
+        certify(trace)
     return trace
 
 
@@ -278,7 +263,7 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
 
 
 def step_named(instance: Instance, text: str) -> Step:
-    """Return the step with this text, as `Instance.spell_step` writes it. Raises UsageError if there is none."""
+    """Return the step with this text, as `Instance.spell_step` writes it. Raises UsageError if no step has it."""
     action = text.partition(" ")[0]
     for step in instance.steps:
         if step.action == action and instance.spell_step(step) == text:
@@ -330,8 +315,9 @@ def certify_lasso(trace: Trace) -> None:
     FalseTraceError, ModelError."""
     prop, loop = trace.prop, trace.loop
     if prop is None or not is_live(prop) or loop is None:
-        what = "a loop, but no property of endless behaviours" if loop is not None else "no loop"
-        raise FalseTraceError(f"it has {what}")
+        raise FalseTraceError(
+            "it has no loop" if loop is None else "it has a loop, but no property of endless behaviours"
+        )
     if trace.verdict not in (VIOLATED, PERMITTED):
         raise FalseTraceError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}")
     if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
@@ -366,17 +352,15 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
 
 
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
-    """The position from which on the property has to be false; None if there is none.
+    """The position from which on the property has to be false.
 
-    For `leads_to`, it is the last position at which the premise is true, so that only necessary positions are checked.
+    For `leads_to`, it is the last position at which the premise is true (None if it is true nowhere), so that only
+    necessary positions are checked.
     """
-    if prop.kind is Kind.EVENTUALLY:
-        return 0
     if prop.kind is not Kind.LEADS_TO:
-        return loop
-    return next(
-        (at for at in reversed(range(len(trace.states))) if is_asked(trace.instance, prop, trace.states[at])), None
-    )
+        return 0 if prop.kind is Kind.EVENTUALLY else loop
+    positions = reversed(range(len(trace.states)))
+    return next((at for at in positions if is_asked(trace.instance, prop, trace.states[at])), None)
 
 
 def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
@@ -386,40 +370,35 @@ def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
     """The number of the first step of the loop that belongs to the group and changes the state."""
-    return next(
-        (
-            at
-            for at in range(loop + 1, len(trace.states))
-            if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]
-        ),
-        None,
-    )
+    for at in range(loop + 1, len(trace.states)):
+        if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]:
+            return at
+    return None
 
 
 def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
     """The first position of the loop at which no step of the group leads to another state."""
     for at in range(loop, max(loop + 1, len(trace.steps))):
         cells = trace.states[at]
-        if not any(
-            step.number in group.steps and after != cells for step, after in possible_steps(trace.instance, cells)
-        ):
+        moves = (step.number for step, after in possible_steps(trace.instance, cells) if after != cells)
+        if group.steps.isdisjoint(moves):
             return at
     return None
 
 
 def lasso_lines(trace: Trace) -> list[str]:
-    """Sentences about a lasso: what is repeated, what stays false, and how the loop is fair. None for other traces."""
+    """Return sentences about a lasso: what is repeated, what stays false, and how the loop is fair."""
     prop, loop = trace.prop, trace.loop
     if prop is None or loop is None:
         return []
     repeated = trace.length - loop
     if not repeated:
-        goes = f"After step {loop}, the behaviour stays where it is for ever" if loop else "The behaviour never moves"
+        end = f"After step {loop}, the behaviour stays where it is for ever" if loop else "The behaviour never moves"
     elif repeated == 1:
-        goes = f"Step {trace.length} is repeated for ever"
+        end = f"Step {trace.length} is repeated for ever"
     else:
-        goes = f"Steps {loop + 1} to {trace.length} are repeated for ever"
-    return [f"{goes}{_what_fails(trace, prop)}.", *_fairness(trace, prop, loop)]
+        end = f"Steps {loop + 1} to {trace.length} are repeated for ever"
+    return [f"{end}{_what_fails(trace, prop)}.", *_fairness(trace, prop, loop)]
 
 
 def _what_fails(trace: Trace, prop: Property) -> str:
@@ -427,8 +406,8 @@ def _what_fails(trace: Trace, prop: Property) -> str:
         case Kind.EVENTUALLY:
             return f", and {prop.name} never becomes true"
         case Kind.LEADS_TO:
-            asked = _first_false(trace, prop, trace.loop or 0)
-            since = "the initial state" if not asked else f"step {asked}"
+            due = _first_false(trace, prop, trace.loop or 0)
+            since = "the initial state" if not due else f"step {due}"
             premise = prop.premise.name if prop.premise is not None else ""
             return f"; {premise} is true at {since}, and {prop.name} does not become true after it"
         case Kind.ALWAYS_EVENTUALLY:
@@ -450,24 +429,31 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
             yield f"Fair to {group.name}: taken in step {at}."
         else:
             disabled.setdefault(_disabled_at(trace, loop, group), []).append(group)
-    for position, those in disabled.items():
+    for position, idle in disabled.items():
         where = f"at step {position}" if position else "in the initial state"
-        yield f"Fair to {'; to '.join(_names(those, taken, groups))}: not possible {where}."
+        yield f"Fair to {'; to '.join(_names(idle, taken, groups))}: not possible {where}."
 
 
-def _names(those: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of some of the groups; groups of the same actions, of which no step is taken, share one name."""
-    for (what, each), found in groupby(those, lambda group: (group.what, group.each)):
-        alike = list(found)
-        told, every = (sum((one.what, one.each) == (what, each) for one in some) for some in (taken, groups))
-        if len(alike) > 1 and len(alike) + told == every:
-            yield f"{what} for each {'other ' if told else ''}{' and '.join(each)}"
+def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
+    """The names of the groups that are `idle`: no step of them is taken. Those of the same actions share one name."""
+    for (actions, each), members in groupby(idle, _kind):
+        alike = list(members)
+        others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
+        if len(alike) > 1 and len(alike) + others == every:
+            yield f"{actions} for each {'other ' if others else ''}{' and '.join(each)}"
         else:
             yield from (group.name for group in alike)
 
 
+def _kind(group: FairGroup) -> tuple[str, tuple[str, ...]]:
+    return group.what, group.each
+
+
 # ---------------------------------------------------------------------------------------------- what can follow a state
 
+
+UNREACHABLE = "The first state may be unreachable: the proof does not exclude it."
+"""What a trace that is NOT INDUCTIVE says about its first state."""
 
 MOST_STATES = 1000
 """The most states that are searched from one state: plain Python needs up to two seconds for them."""
@@ -476,51 +462,53 @@ MOST_STATES = 1000
 @dataclass(frozen=True)
 class Continuations:
     """The states that can follow a state, itself included, as far as they were searched: up to the first state in which
-    the property is true. `is_possible` is None if the limit ended the search."""
+    the property is true."""
 
     is_possible: bool | None
+    """Whether the property can become true; None: the limit ended the search."""
     states: frozenset[Cells]
 
 
 def continuations(
-    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset()
+    instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
     """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
-    `known`."""
-    seen, waiting = {cells}, deque([cells])
+    `stuck`."""
+    reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()
-        if here in known:
+        if here in stuck:
             continue
-        is_erring = run.is_within(instance, here) and error_in(instance, prop, (here,), (), 0) is not None
-        if is_erring or (run.is_within(instance, here) and run.holds(instance, prop, here)):
-            return Continuations(True, frozenset(seen))
+        if run.is_within(instance, here) and (
+            error_in(instance, prop, (here,), (), 0) is not None or run.holds(instance, prop, here)
+        ):
+            return Continuations(True, frozenset(reached))
         for _, after in possible_steps(instance, here):
-            if after not in seen:
-                if len(seen) == MOST_STATES:
-                    return Continuations(None, frozenset(seen))
-                seen.add(after)
+            if after not in reached:
+                if len(reached) == MOST_STATES:
+                    return Continuations(None, frozenset(reached))
+                reached.add(after)
                 waiting.append(after)
-    return Continuations(False, frozenset(seen) | known)
+    return Continuations(False, frozenset(reached) | stuck)
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:
     """Whether it is certain that no path leads from each state of a path to a state in which `prop` is true."""
     stuck: frozenset[Cells] = frozenset()
     for position in reversed(range(len(states))):
-        found = continuations(instance, prop, states[position], stuck)
-        if found.is_possible is not False:
+        following = continuations(instance, prop, states[position], stuck)
+        if following.is_possible is not False:
             return [False] * (position + 1) + [True] * (len(states) - position - 1)
-        stuck = found.states
+        stuck = following.states
     return [True] * len(states)
 
 
 def continuation_text(instance: Instance, prop: Property, cells: Cells) -> str:
     """A sentence about the end of a trace that violates an `always_possible` property."""
-    found = continuations(instance, prop, cells)
+    following = continuations(instance, prop, cells)
     claim = f"From here, no path leads to a state in which {prop.name} is true"
-    if found.is_possible is None:
+    if following.is_possible is None:
         return f"{claim}, says the checker; not certified here: more than {MOST_STATES:,} states can follow."
-    others = len(found.states) - 1
-    follow = "no other state" if not others else f"{others:,} other {'state' if others == 1 else 'states'}"
-    return f"{claim}: {follow} can follow."
+    others = len(following.states) - 1
+    states = "no other state" if not others else f"{others:,} other {'state' if others == 1 else 'states'}"
+    return f"{claim}: {states} can follow."

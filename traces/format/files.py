@@ -1,8 +1,7 @@
 """Files: written completely or not at all; and the files of traces, as ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
 
-In:  a path and content; a Trace and a folder; or the path of a file from any source.
-Out: the file, and its path; or a certified Trace. Every failure, and every defect of a text, is one UsageError. Nothing
-     in a text is ever executed: a model is looked up by name or given by the user, and its digest has to match.
+A trace that is read from a file is certified. Every failure, and every defect of a text, is one UsageError. Nothing in
+a text is ever executed: a model is looked up by name or given by the user, and its digest has to match.
 
 `recheck` decides whether a recorded trace is still possible under the current version of its model. A file written with
 exactly the same model is certified. With any other version of the model, only the initial state and the steps of the
@@ -68,20 +67,16 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
-    draft = draft_in(path.parent)
     try:
-        write_through(draft, content)
-        if replace:
-            draft.replace(path)
-        else:
-            give_name(draft, path)
+        with _draft(path.parent, content) as draft:
+            if replace:
+                draft.replace(path)
+            else:
+                give_name(draft, path)
     except FileExistsError:
-        raise UsageError(f"{path}: exists already and is not overwritten; name another file, or add --force") from None
+        raise UsageError(f"{path}: exists already and is not overwritten; choose a new name, or add --force") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 DRAFT = ".draft-"
@@ -92,6 +87,18 @@ def draft_in(folder: Path) -> Path:
     """Return a path for a draft at which no other user can have put a file or a link, even in a folder that others can
     write to."""
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
+
+
+@contextlib.contextmanager
+def _draft(folder: Path, content: bytes) -> Iterator[Path]:
+    """A finished draft, which is removed at the end if it still has its name. Raises OSError."""
+    draft = draft_in(folder)
+    try:
+        write_through(draft, content)
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def write_through(path: Path, content: bytes) -> None:
@@ -138,26 +145,22 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
             f"the trace is not written, because plain Python does not confirm it: {error}"
         ) from error
     content = to_text(trace).encode()
-    draft = draft_in(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_through(draft, content)
-        path = _publish(draft, folder / _stem(trace), content)
+        with _draft(folder, content) as draft:
+            path = _publish(draft, folder / _stem(trace), content)
     except OSError as error:
         raise UsageError(
             f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
     _point_latest_to(path)
     return path
 
 
 def _stem(trace: Trace) -> str:
-    parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
-    parts += ["not-inductive"] if trace.verdict == NOT_INDUCTIVE else []
-    parts.append(configuration_digest(trace.instance))
+    instance, kind = trace.instance, "not-inductive" if trace.verdict == NOT_INDUCTIVE else ""
+    name = trace.property_name or "behaviour"
+    parts = (instance.model.name, instance.protocol.name, name, kind, configuration_digest(instance))
     return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
 
 
@@ -188,14 +191,24 @@ def _point_latest_to(path: Path) -> None:
 
 def read(path: Path, model: Model | None = None) -> Trace:
     """Read and certify the trace in a file; `model` is the user's own model, if given. Raises UsageError."""
-    try:
+    with blaming(path):
         document = parse_document(read_text(path))
         trace = read_trace(document, model)
         certify_file(trace)
-        require_same_error(document, trace)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        stated, actual = document["#meta"]["isrcheck"].get("error"), _error(trace).get("error")
+        if stated != actual:
+            difference = f"its error is {_shown(stated)}, but the model's is {_shown(actual)}"
+            raise UsageError(f"{difference}; write the trace again")
     return trace
+
+
+@contextlib.contextmanager
+def blaming(part: object) -> Iterator[None]:
+    """Put the name of a file, or of a part of it, before the message of a UsageError."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{part}: {error}") from None
 
 
 def certify_file(trace: Trace) -> None:
@@ -207,14 +220,13 @@ def certify_file(trace: Trace) -> None:
 
 
 def read_header(path: Path) -> tuple[Header, int, int | None]:
-    """Read the header of a file, unchecked, its number of steps, and where its loop returns. Raises UsageError."""
-    try:
+    """Read the header of a file, unchecked, the number of its steps, and the state to which its loop returns. Raises
+    UsageError."""
+    with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
         states = len(document["states"])
         return header, states - 1 + header.has_erring_step, read_loop(document, states)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
 
 
 def changed(header: Header) -> list[str]:
@@ -224,8 +236,8 @@ def changed(header: Header) -> list[str]:
     if header.file is None:
         with contextlib.suppress(UsageError):
             usual = spell_configuration(registry.load(header.model)[0].instance(header.protocol or None))
-    told = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
-    return told + [f"{action} of {origin}" for action, origin in header.swaps.items()]
+    entries = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
+    return entries + [f"{action} of {origin}" for action, origin in header.swaps.items()]
 
 
 def read_text(path: Path) -> str:
@@ -259,26 +271,32 @@ FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
 INITIAL_ACTION = "init"
 MOST_NAMES = 1 << 16
-"""The number of first values of a cell that may have names; each other value is a number, or ends with it."""
+"""How many values of a cell, from the least on, may have names; other values are numbers, or end with them."""
 MOST_TEXT = 4096
 """The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a trace file. `file` is the path of a user's own model, which is not loaded automatically."""
+    """The header of a trace file."""
 
     model: str
     digest: str
+    """The digest of the model."""
     file: str | None
+    """The path of a user's own model, which is not loaded automatically; None for a built-in model."""
     protocol: str
     configuration: Mapping[str, str]
+    """Every entry, as the command line spells it."""
     configuration_digest: str
     swaps: Mapping[str, str]
+    """For each swapped action, the protocol from which it comes."""
     property_name: str | None
     verdict: str | None
     command: str
-    error: Mapping[str, Any] | None = None
+    """The command that reproduces the trace."""
+    error: Mapping[str, Any] | None
+    """The error at the end of the trace, as ITF: `step` and `message`."""
 
     @property
     def has_erring_step(self) -> bool:
@@ -297,17 +315,15 @@ def to_text(trace: Trace) -> str:
 
 
 def _head(trace: Trace) -> dict[str, Any]:
-    instance = trace.instance
-    model = instance.model
+    instance, model = trace.instance, trace.instance.model
     outcome = f": {trace.property_name} {trace.verdict}" if trace.property_name else ""
-    is_violation = trace.verdict in (VIOLATED, PERMITTED)
     return {
         "#meta": {
             "format": "ITF",
             "format-description": FORMAT_DESCRIPTION,
             "source": f"{model.name}: {escaped(spell_path(model))}",
             "description": f"{label(instance)}, {trace.length} steps{outcome}",
-            "status": "violation" if is_violation else "example",
+            "status": "violation" if trace.verdict in (VIOLATED, PERMITTED) else "example",
             "isrcheck": {
                 "version": version(),
                 "model": model.name,
@@ -339,9 +355,8 @@ def _error(trace: Trace) -> dict[str, Any]:
 
 
 def _step(instance: Instance, step: Step) -> dict[str, Any]:
-    ranges = instance.argument_ranges[step.action_index]
-    picks = {c.parameter.name: _pick(c, o) for c, o in zip(ranges, step.ordinals, strict=True)}
-    return {ACTION: step.action, PICKS: picks}
+    pairs = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+    return {ACTION: step.action, PICKS: {argument.parameter.name: _pick(argument, o) for argument, o in pairs}}
 
 
 def _state(trace: Trace, position: int) -> dict[str, Any]:
@@ -351,10 +366,6 @@ def _state(trace: Trace, position: int) -> dict[str, Any]:
     return {"#meta": {"index": position}, **step, **values}
 
 
-def _number(value: int) -> dict[str, str]:
-    return {"#bigint": str(value)}
-
-
 def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
     """The value of a field, or of its element at `index`, as ITF."""
     contents = layout.field.contents
@@ -362,27 +373,28 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
         first = layout.position((*index, 0))
         return _contents(contents, cells[first : first + layout.sizes[-1]])
     if len(index) < len(layout.sizes):
-        return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
+        return [_value(instance, layout, cells, (*index, number)) for number in range(layout.sizes[len(index)])]
     return _cell(instance, layout, cells[layout.position(index)])
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
     """A set or a queue as ITF. A value that is not an element, which occurs only in unreachable states, is null."""
-    elements = [None if one == contents.filler else _one(contents.element, one) for one in contents.elements(cells)]
+    elements = [None if value == contents.filler else _member(contents, value) for value in contents.elements(cells)]
     return {"#set": elements} if contents.filler is None else elements
 
 
-def _one(values: Values, value: int) -> Any:
+def _member(contents: Contents, value: int) -> Any:
     """An element of a set or a queue as ITF."""
-    spelled = spelled_value(values, value)
-    return bool(value) if values.is_flag else _number(value) if spelled == str(value) else spelled
+    return _atom(contents.element, value, spelled_value(contents.element, value))
 
 
 def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
-    if layout.field.values.is_flag:
-        return bool(value)
-    spelled = spell_value(instance, layout, value)
-    return _number(value) if spelled == str(value) else spelled
+    return _atom(layout.field.values, value, spell_value(instance, layout, value))
+
+
+def _atom(values: Values, value: int, text: str) -> Any:
+    """A value as ITF: a truth value, a number, or its text."""
+    return bool(value) if values.is_flag else {"#bigint": text} if text == str(value) else text
 
 
 def _pick(argument: ArgumentRange, ordinal: int) -> Any:
@@ -395,7 +407,7 @@ def _pick(argument: ArgumentRange, ordinal: int) -> Any:
 def _element(argument: ArgumentRange, element: int) -> Any:
     domain = argument.parameter.domain
     letters = getattr(getattr(domain, "of", domain), "letters", False)
-    return spell_element(element) if letters else _number(element)
+    return spell_element(element) if letters else {"#bigint": str(element)}
 
 
 def configuration_digest(instance: Instance) -> str:
@@ -440,20 +452,22 @@ def parse_document(text: str) -> dict[str, Any]:
 def header_of(document: Mapping[str, Any]) -> Header:
     """Read the header of a document. Raises UsageError."""
     meta = document["#meta"]["isrcheck"]
-    property_name, verdict, file = (_text(meta, key, optional=True) for key in ("property", "verdict", "model-file"))
+    property_name, verdict, file = (
+        None if meta.get(key) is None else _checked(meta[key], key) for key in ("property", "verdict", "model-file")
+    )
     if verdict is not None and verdict not in VERDICTS:
         raise UsageError(f"unknown verdict {verdict}; there are: {', '.join(VERDICTS)}")
     return Header(
-        _text(meta, "model") or "",
-        _text(meta, "model-digest") or "",
+        _checked(meta.get("model"), "model"),
+        _checked(meta.get("model-digest"), "model-digest"),
         file,
-        _text(meta, "protocol") or "",
+        _checked(meta.get("protocol"), "protocol"),
         _texts(meta, "configuration"),
-        _text(meta, "configuration-digest") or "",
+        _checked(meta.get("configuration-digest"), "configuration-digest"),
         _texts(meta, "swaps"),
         property_name,
         verdict,
-        _text(meta, "command") or "",
+        _checked(meta.get("command"), "command"),
         _read_error(meta.get("error")),
     )
 
@@ -470,17 +484,10 @@ def _read_error(error: object) -> Mapping[str, Any] | None:
     return error
 
 
-def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | None:
-    value = meta.get(key)
-    if value is None and optional:
-        return None
-    return _checked(value, key)
-
-
-def _checked(value: object, what: str) -> str:
+def _checked(value: object, name: str) -> str:
     """Return text that is safe to print, so that no file controls the terminal. Raises UsageError for other text."""
     if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
-        raise UsageError(f"its {what} is missing or not text of one line; write the trace again")
+        raise UsageError(f"its {name} is missing or not text of one line; write the trace again")
     return value
 
 
@@ -491,50 +498,45 @@ def _texts(meta: Mapping[str, Any], key: str) -> dict[str, str]:
     return {_checked(name, key): _checked(text, f"{key} {name}") for name, text in value.items()}
 
 
-def model_of(header: Header, given: Model | None) -> Model:
-    """Return the model of a file: the one that the user gave, or a built-in one. Raises UsageError."""
-    if given is None and header.file is not None:
-        raise UsageError(
-            f"its model is the file {header.file}, which is not loaded automatically;"
-            f" give it: --model {shlex.quote(header.file)}"
-        )
-    model = given or registry.load(header.model)[0]
+def model_of(header: Header, user_model: Model | None) -> Model:
+    """Return the model of a file: the user's own model, if given, or a built-in one. Raises UsageError."""
+    cure = f"give it: --model {shlex.quote(header.file or '')}"
+    if user_model is None and header.file is not None:
+        raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; {cure}")
+    model = user_model or registry.load(header.model)[0]
     if model.name != header.model:
-        cure = "leave --model out" if header.file is None else f"give it: --model {shlex.quote(header.file)}"
+        cure = "leave --model out" if header.file is None else cure
         raise UsageError(f"a trace of the model {header.model}, but --model names {model.name}; {cure}")
     if model.digest != header.digest:
+        version = "given" if user_model else "current"
         raise UsageError(
-            f"written with another version of model {header.model} (digest {header.digest[:8]},"
-            f" {'the given' if given else 'the current'} one has {model.digest[:8]}); write the trace again with check"
+            f"written with another version of model {header.model} (digest {header.digest[:8]}; the {version} version"
+            f" has {model.digest[:8]}); write the trace again with check"
         )
     return model
 
 
-def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace:
+def read_trace(document: Mapping[str, Any], user_model: Model | None = None) -> Trace:
     """Read the trace in a document. Raises UsageError."""
     header = header_of(document)
-    instance = _instance(header, model_of(header, given))
-    names = document.get("vars")
-    if names != [*instance.layouts, ACTION, PICKS]:
+    instance = _instance(header, model_of(header, user_model))
+    if document.get("vars") != [*instance.layouts, ACTION, PICKS]:
         raise UsageError("its variables are not the fields of its model; write the trace again")
     states: list[Cells] = []
     steps: list[Step] = []
     for position, state in enumerate(document["states"]):
-        try:
+        with blaming(f"state {position}"):
             states.append(_read_state(instance, state, position))
             if position:
                 steps.append(_read_step(instance, state))
-            else:
-                if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
-                    raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
-        except UsageError as error:
-            raise UsageError(f"state {position}: {error}") from None
+            elif state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
+                raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
     if not states:
         raise UsageError("it has no states; write the trace again")
-    about, erring = (header.property_name, header.verdict), _read_erring(instance, header)
+    ending, erring = (header.property_name, header.verdict), _read_erring(instance, header)
     length = len(steps) + (erring is not None)
-    command = reproduction(header.command, instance, header.file, *about, length)
-    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring, read_loop(document, len(states)))
+    command = reproduction(header.command, instance, header.file, *ending, length)
+    trace = Trace(instance, tuple(states), tuple(steps), *ending, command, erring, read_loop(document, len(states)))
     if header.error is None and trace.property_name == IN_RANGE.name:
         raise UsageError("it does not name the step or the property that causes its error; write the trace again")
     return trace
@@ -551,22 +553,12 @@ def read_loop(document: Mapping[str, Any], states: int) -> int | None:
 
 
 def _read_erring(instance: Instance, header: Header) -> Step | None:
-    if header.error is None or header.error["step"] is None:
+    if header.error is None or not header.has_erring_step:
         return None
     if set(header.error["step"]) != {ACTION, PICKS}:
         raise UsageError("its error names no step; write the trace again")
-    try:
+    with blaming("the step of its error"):
         return _read_step(instance, header.error["step"])
-    except UsageError as error:
-        raise UsageError(f"the step of its error: {error}") from None
-
-
-def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
-    """Check that the error in a file is the error of the model. Raises UsageError."""
-    told = document["#meta"]["isrcheck"].get("error")
-    found = _error(trace).get("error")
-    if told != found:
-        raise UsageError(f"its error is {_shown(told)}, but the model's is {_shown(found)}; write the trace again")
 
 
 def _instance(header: Header, model: Model) -> Instance:
@@ -611,18 +603,17 @@ def _read_value(
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
         raise UsageError(f"{layout.name} is {_shown(value)}; give a list of length {sizes[0]}")
-    for one in value:
-        _read_value(instance, layout, one, sizes[1:], cells)
+    for element in value:
+        _read_value(instance, layout, element, sizes[1:], cells)
 
 
 def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
     """The cells of a set or a queue. Raises UsageError."""
     filler, size = contents.filler, layout.sizes[-1]
-    members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
-    given = members if filler is None else value
-    if not isinstance(given, list) or len(given) > size:
+    members = _members(value) if filler is None else value
+    if not isinstance(members, list) or len(members) > size:
         raise UsageError(f"{layout.name} is {_shown(value)}; give a {contents.word} of at most {size} elements")
-    elements = [_read_one(layout, contents, one) for one in given]
+    elements = [_read_member(layout, contents, member) for member in members]
     if filler is not None:
         return [*elements, *[filler] * (size - len(elements))]
     if len(set(elements)) < len(elements):
@@ -630,11 +621,16 @@ def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> li
     return [int(element in elements) for element in range(size)]
 
 
-def _read_one(layout: FieldLayout, contents: Contents, value: object) -> int:
+def _members(value: object) -> object:
+    """The elements of a set in ITF; None for another value."""
+    return value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+
+
+def _read_member(layout: FieldLayout, contents: Contents, value: object) -> int:
     if value is None and contents.filler is not None:
         return contents.filler
     for element in range(layout.sizes[-1]) if contents.filler is None else _candidates(layout, value):
-        if element != contents.filler and _is_same(value, _one(contents.element, element)):
+        if element != contents.filler and _is_same(value, _member(contents, element)):
             return element
     raise UsageError(f"{layout.name} cannot contain {_shown(value)}; give elements of its declaration")
 
@@ -663,22 +659,22 @@ def _is_same(value: object, expected: object) -> bool:
 
 def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
     action = _checked(state.get(ACTION), ACTION)
-    index = next((index for index, one in enumerate(instance.model.actions) if one.name == action), None)
-    if index is None:
+    actions = [declared.name for declared in instance.model.actions]
+    if action not in actions:
         # The model raises the error, which proposes the nearest name.
         return instance.step(instance.number(action[:80], ()))
     picks = state.get(PICKS)
-    ranges = instance.argument_ranges[index]
-    if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
-        names = ", ".join(one.parameter.name for one in ranges) or "none"
+    ranges = {argument.parameter.name: argument for argument in instance.argument_ranges[actions.index(action)]}
+    if not isinstance(picks, dict) or picks.keys() != ranges.keys():
+        names = ", ".join(ranges) or "none"
         raise UsageError(f"the arguments of {action} are {_shown(picks)}; give values for: {names}")
-    return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
+    return instance.step(instance.number(action, [_read_pick(ranges[name], picks[name]) for name in ranges]))
 
 
 def _read_pick(argument: ArgumentRange, value: object) -> int:
     if not argument.is_subset:
         return _read_element(argument, value)
-    members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    members = _members(value)
     if not isinstance(members, list):
         raise UsageError(f'{argument.parameter.name} is {_shown(value)}; give a set: {{"#set": [...]}}')
     return sum(1 << element for element in {_read_element(argument, member) for member in members})
@@ -721,15 +717,19 @@ def reproduction(
         return command
     if property_name is None:
         return ""
-    name = file or _name_of(instance)
-    whole = [prop.name for prop in instance.model.properties if prop.kind in WHOLE]
-    bound = ["--bound", str(length + (property_name == DEADLOCK.name))]
-    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else bound
-    return shlex.join(["check", *words_of_name(name, instance), *how, *words_of_values(instance)])
+    name = instance.model.name
+    name = file or (f"{name}/{instance.protocol.name}" if name == "published" else name)
+    if verdict == NOT_INDUCTIVE:
+        search = ["--prove"]
+    elif any(prop.name == property_name and prop.kind in WHOLE for prop in instance.model.properties):
+        search = []
+    else:
+        search = ["--bound", str(length + (property_name == DEADLOCK.name))]
+    return shlex.join(["check", *words_of_name(name, instance), *search, *words_of_values(instance)])
 
 
 def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
+    """Whether a command consists only of isrcheck's programs with these options, with nothing for a shell to expand."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -742,22 +742,12 @@ def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
             parts[-1].append(word)
     if f" {AND} ".join(map(shlex.join, parts)) != command:
         return False
-    return all(_is_ours(part, options, file) for part in parts)
-
-
-def _is_ours(words: Sequence[str], options: Collection[str], file: str | None) -> bool:
-    if not words or words[0] not in PROGRAMS:
-        return False
-    named = (word.partition("=")[0] for word in words if word.startswith("-"))
-    return all(name in options for name in named) and all(
-        word == file for word in words if word.partition("=")[2].endswith(".py") or word.endswith(".py")
+    named = {word.partition("=")[0] for word in words if word.startswith("-")}
+    return (
+        all(part and part[0] in PROGRAMS for part in parts)
+        and named <= {*options}
+        and all(word == file for word in words if word.endswith(".py"))
     )
-
-
-def _name_of(instance: Instance) -> str:
-    """The name of a built-in model on the command line."""
-    name, protocol = instance.model.name, instance.protocol.name
-    return f"{name}/{protocol}" if name == "published" else name
 
 
 # --------------------------------------------------------------------------------------------------- rechecking a trace
@@ -774,7 +764,7 @@ class Recheck:
 def recheck(path: Path, model_file: Path | None = None) -> Recheck:
     """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
     `model_file`, which executes that file. Raises UsageError."""
-    try:
+    with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
         if model_file is None and header.file is not None:
@@ -788,8 +778,6 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         if is_same:
             certify_file(trace)
         return _replayed(trace)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
 
 
 def _replayed(trace: Trace) -> Recheck:
@@ -800,23 +788,23 @@ def _replayed(trace: Trace) -> Recheck:
     states = [trace.states[0]]
     for position, step in enumerate(trace.steps, 1):
         try:
-            after = run.take(instance, states[-1], step)
+            after, why = run.take(instance, states[-1], step), None
         except ModelError as error:
-            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {error}")
+            after, why = None, str(error)
         if after is None:
-            why = false_guard(instance, states[-1], step)
+            why = why or false_guard(instance, states[-1], step)
             return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {why}")
         states.append(after)
+    allowed = Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
     if prop is IN_RANGE:
         if error_at_end(instance, states, trace.steps, trace.erring) is None:
             return Recheck(False, "its steps are possible, but the error no longer occurs after them")
-        return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+        return allowed
     if prop.kind is Kind.ALWAYS_POSSIBLE and continuations(instance, prop, states[-1]).is_possible is None:
         raise UsageError(
             f"more than {MOST_STATES:,} states can follow its steps, too many to search for one in which {prop.name} is"
             " true; search the model again with check"
         )
-    found = judgements(instance, prop, states, trace.steps)
-    if trace.verdict not in found and VIOLATED not in found:
+    if not {trace.verdict, VIOLATED} & {*judgements(instance, prop, states, trace.steps)}:
         return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")
-    return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+    return allowed

@@ -1,16 +1,15 @@
 """A trace: one path of a model, the verdict on a property at its end, an error at its end, and its states as text.
 
-In:  built by certify.py (from the path that an engine found) or by files.py (from a file).
-Out: the value that all other modules of this package read. Errors are those of the reference semantics, models/run.py.
-     A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers are numbered after the
-     records and are not printed as letters.
+certify.py makes traces from the paths that engines found, files.py from files. Errors are those of the reference
+semantics, models/run.py. A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers
+are numbered after the records and are not printed as letters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from pathlib import PurePath
 from typing import Any
@@ -42,34 +41,36 @@ class FalseTraceError(UsageError):
 def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
     """Return the arguments of a step by the names of the action's parameters."""
     ranges = instance.argument_ranges[step.action_index]
-    return {one.parameter.name: one.argument(number) for one, number in zip(ranges, step.ordinals, strict=True)}
+    pairs = zip(ranges, step.ordinals, strict=True)
+    return {argument.parameter.name: argument.argument(ordinal) for argument, ordinal in pairs}
 
 
 def spelled_arguments(instance: Instance, step: Step) -> dict[str, str]:
     """Return the arguments of a step as text, by the names of the action's parameters."""
     ranges = instance.argument_ranges[step.action_index]
-    return {one.parameter.name: one.spell(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)}
+    pairs = zip(ranges, step.ordinals, strict=True)
+    return {argument.parameter.name: argument.spell(ordinal) for argument, ordinal in pairs}
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """States and the steps between them; the verdict is on the property in the last state or on the last step.
-
-    State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE. A plain behaviour has neither
-    property nor verdict. `command` reproduces the trace. `erring` is a step from the last state that writes a value or
-    uses an index out of range, so it has no successor; the property is then `in_range`. A trace with a `loop` is a
-    lasso: its last state is the state at position `loop`, and the steps between are repeated for ever; without steps
-    between, the behaviour stays there.
-    """
+    """States and the steps between them; the verdict is on the property in the last state or on the last step."""
 
     instance: Instance
     states: tuple[Cells, ...]
+    """State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE."""
     steps: tuple[Step, ...]
     property_name: str | None
+    """None for a plain behaviour, which has no verdict either."""
     verdict: str | None
     command: str
+    """The command that reproduces the trace."""
     erring: Step | None = None
+    """A step from the last state that writes a value or uses an index out of range, so it has no successor; the
+    property is then `in_range`."""
     loop: int | None = None
+    """Of a lasso, the position of the state that is also its last: the steps between are repeated for ever; without
+    steps between, the behaviour stays there."""
 
     @property
     def every_step(self) -> tuple[Step, ...]:
@@ -82,8 +83,13 @@ class Trace:
         return len(self.every_step)
 
     @cached_property
+    def named_states(self) -> tuple[State, ...]:
+        """The states, with their fields as attributes."""
+        return tuple(State(self.instance, cells) for cells in self.states)
+
+    @cached_property
     def error(self) -> Error | None:
-        """The error at the end of the trace, or None if there is none."""
+        """The error at the end of the trace, or None."""
         if self.property_name != IN_RANGE.name:
             return None
         return error_at_end(self.instance, self.states, self.steps, self.erring)
@@ -115,27 +121,20 @@ def property_of(instance: Instance, name: str) -> Property:
 
     Raises UsageError.
     """
-    for implicit in (IN_RANGE, DEADLOCK):
-        if name == implicit.name:
-            return implicit
-    for prop in (*instance.model.properties, *instance.model.lemmas):
-        if prop.name == name:
-            if prop not in (*instance.properties, *instance.lemmas):
-                raise UsageError(
-                    f"{name} does not apply to this configuration; change the configuration, or name another property"
-                )
-            return prop
-    known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
-    raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")
+    declared = {prop.name: prop for prop in (*instance.model.properties, *instance.model.lemmas)}
+    prop = {**declared, IN_RANGE.name: IN_RANGE, DEADLOCK.name: DEADLOCK}.get(name)
+    if prop is None:
+        raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, [*declared])}")
+    if prop not in (IN_RANGE, DEADLOCK, *instance.properties, *instance.lemmas):
+        raise UsageError(
+            f"{name} does not apply to this configuration; change the configuration, or choose a property that applies"
+        )
+    return prop
 
 
 def back(trace: Trace) -> str:
     """What follows the last step of a lasso, in a few words."""
-    loop = trace.loop
-    assert loop is not None
-    if loop == trace.length:
-        return "stays here for ever"
-    return f"back to step {loop}"
+    return "stays here for ever" if trace.loop == trace.length else f"back to step {trace.loop}"
 
 
 # ------------------------------------------------------------------------------------------- the instance of a trace
@@ -213,12 +212,12 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if there is none."""
+    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if the path has no error."""
     path = path_of(instance, initial, numbers)
-    found = error_at_end(instance, path.states, path.steps, path.erring)
-    if found is None:
+    error = error_at_end(instance, path.states, path.steps, path.erring)
+    if error is None:
         raise NoErrorError("the engine reports a value or an index out of range, but plain Python finds no error")
-    return found
+    return error
 
 
 def error_at_end(
@@ -309,7 +308,7 @@ def spell_cell(instance: Instance, position: int) -> str:
 def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
     """Return the name of a field with its first indices."""
     domains = zip(layout.field.over, index, strict=False)
-    indices = [f"[{spell_element(one) if domain.letters else int(one)}]" for domain, one in domains]
+    indices = [f"[{spell_element(element) if domain.letters else int(element)}]" for domain, element in domains]
     if layout.field.outer is None:
         return layout.name + "".join(indices)
     record, _, part = layout.name.partition(".")
@@ -317,23 +316,19 @@ def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
     return f"{record}{''.join(indices[:outer])}.{part}{''.join(indices[outer:])}"
 
 
-def spell_cell_value(instance: Instance, position: int, value: int) -> str:
-    """Return the value of a cell as text; a number outside the cell's range is printed as a number."""
-    layout = _layout_at(instance, position)
-    return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
-
-
 def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
     """Return the values of the cells at these positions of a state as text, by name; a set or a queue is one value."""
-    found = {}
+    values = {}
     for at in positions:
         layout = _layout_at(instance, at)
         if layout.field.contents is None:
-            found[spell_cell(instance, at)] = spell_cell_value(instance, at, cells[at])
+            # A number outside the cell's range is printed as a number.
+            is_value = layout.low <= cells[at] <= layout.high
+            values[spell_cell(instance, at)] = spell_value(instance, layout, cells[at]) if is_value else str(cells[at])
         else:
             index = list(layout.indices())[at - layout.offset][:-1]
-            found[spell_place(layout, index)] = spell_part(instance, layout, cells, index)
-    return found
+            values[spell_place(layout, index)] = spell_part(instance, layout, cells, index)
+    return values
 
 
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
@@ -346,27 +341,18 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
     """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
     if len(index) == len(layout.sizes):
-        at = layout.position(index)
-        return spell_value(instance, layout, cells[at])
-    if layout.field.contents is not None and len(index) + 1 == len(layout.sizes):
+        return spell_value(instance, layout, cells[layout.position(index)])
+    is_last = len(index) + 1 == len(layout.sizes)
+    if (contents := layout.field.contents) is not None and is_last:
         at = layout.position((*index, 0))
-        return spell_contents(layout, cells[at : at + layout.sizes[-1]])
-    parts = [spell_part(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
-    if layout.field.values.is_flag and len(index) + 1 == len(layout.sizes):
+        spell = layout.spell if contents.filler is not None else partial(spelled_value, contents.element)
+        return contents.text.format(", ".join(map(spell, contents.elements(cells[at : at + layout.sizes[-1]]))))
+    parts = [spell_part(instance, layout, cells, (*index, number)) for number in range(layout.sizes[len(index)])]
+    if layout.field.values.is_flag and is_last:
         letters = layout.field.over[-1].letters
         members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
         return "{" + ",".join(members) + "}"
     return "[" + " ".join(parts) + "]"
-
-
-def spell_contents(layout: FieldLayout, cells: Sequence[int]) -> str:
-    """Return a set or a queue with these cells as text."""
-    contents = layout.field.contents
-    assert contents is not None
-    elements = contents.elements(cells)
-    if contents.filler is not None:
-        return contents.text.format(", ".join(map(layout.spell, elements)))
-    return contents.text.format(", ".join(spelled_value(contents.element, one) for one in elements))
 
 
 def _layout_at(instance: Instance, position: int) -> FieldLayout:
@@ -459,7 +445,7 @@ class ReadableTrace:
 
     @property
     def command(self) -> str:
-        """The command that finds the trace; empty if there is none."""
+        """The command that finds the trace; "" if no command does."""
         return self.certified.command
 
     @property
@@ -475,9 +461,8 @@ class ReadableTrace:
 
     @property
     def loop(self) -> int | None:
-        """Of a lasso, the position in `states` of the state to which its last step returns, and from which the rest is
-        repeated for ever; the last position if the behaviour stays there. None for a trace that just ends.
-        """
+        """Of a lasso, the position in `states` to which its last step returns: the steps after it are repeated for
+        ever. The last position if the behaviour stays there. None for a trace that just ends."""
         return self.certified.loop
 
     def __len__(self) -> int:
@@ -492,13 +477,11 @@ class ReadableTrace:
 def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
     """The value of a field in a state: nested lists for the field's indices; sets of numbers."""
     part = cells[layout.offset : layout.offset + layout.count]
-    contents = layout.field.contents
-    if contents is not None:
+    if (contents := layout.field.contents) is not None:
         size = layout.sizes[-1]
-        rows = [part[start : start + size] for start in range(0, len(part), size)]
-        return _nested([contents.value(row) for row in rows], layout.sizes[:-1])
-    values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
-    return _nested(values, layout.sizes)
+        rows = (part[start : start + size] for start in range(0, len(part), size))
+        return _nested([*map(contents.value, rows)], layout.sizes[:-1])
+    return _nested([bool(cell) if layout.field.values.is_flag else cell for cell in part], layout.sizes)
 
 
 def _nested(values: list[Any], sizes: Sequence[int]) -> Any:

@@ -1,8 +1,5 @@
 """Explains why an expression is false: the deciding operand, for which binding, and the cell values that it reads.
 
-In:  a property or an action of a model, and the states in which it is evaluated.
-Out: a `Reason`: a tree of expressions of the model, down to expressions that only read cells; and its lines.
-
 The routine as it is written determines which expressions are examined, so sets and queues are explained as such. The
 interpreter (models/language/interpreter.py) computes every value, and reads the cells.
 """
@@ -12,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 
 from isrcheck.models import run
 from isrcheck.models.language.declarations import Disabled
@@ -40,17 +38,18 @@ class Binding:
 
 @dataclass(frozen=True)
 class Reason:
-    """An expression with its truth value, the bindings and conditions under which it has that value, and the reasons.
-
-    `readings` are the cells that the expression itself reads; `deeper` are the reasons of the deciding subexpressions.
-    """
+    """An expression of the model with its truth value, and why it has that value."""
 
     source: str
     truth: bool
     bindings: tuple[Binding, ...] = ()
+    """The bindings under which it has that value."""
     conditions: tuple[str, ...] = ()
+    """The conditions under which it has that value."""
     readings: tuple[str, ...] = ()
+    """The cells that the expression itself reads."""
     deeper: tuple[Reason, ...] = ()
+    """The reasons of the deciding subexpressions."""
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
@@ -63,28 +62,32 @@ class Reason:
     def numbers(self) -> dict[str, int]:
         """Return the values of the names, here and in deeper reasons; for a name that is bound several times, the
         outermost."""
-        found = {binding.name: binding.value for binding in reversed(self.bindings)}
+        values = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
-            found = reason.numbers() | found
-        return found
+            values = reason.numbers() | values
+        return values
 
     @property
-    def shown_readings(self) -> list[str]:
-        """The first MOST_READINGS of the cells that are read, and the number of the other ones."""
-        more = len(self.readings) - MOST_READINGS
-        return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
+    def shown_readings(self) -> str:
+        """The first MOST_READINGS of the cells that are read, and the number of the others."""
+        others = len(self.readings) - MOST_READINGS
+        return ", ".join([*self.readings[:MOST_READINGS], *([f"and {others} more cells"] if others > 0 else [])])
+
+    @property
+    def where(self) -> str:
+        """The bindings, as the end of a sentence."""
+        return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
         """Return the tree as lines of any length, for table.fitted, with the deciding cells last."""
-        where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
-        found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
+        lines = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{self.where}"]
         if self.conditions:
-            found.append(f"{indent}  given {' and '.join(self.conditions)}")
+            lines.append(f"{indent}  given {' and '.join(self.conditions)}")
         if self.readings:
-            found.append(f"{indent}  {', '.join(self.shown_readings)}")
+            lines.append(f"{indent}  {self.shown_readings}")
         for reason in self.deeper:
-            found += reason.lines(indent + "  ")
-        return found
+            lines += reason.lines(indent + "  ")
+        return lines
 
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
@@ -172,27 +175,28 @@ def _scope(instance: Instance, function: Function, arguments: Iterable[Argument 
 
 
 class _Scope(Evaluation):
-    """One call of a routine, which is explained by the expressions that decide its value.
-
-    `reads` are the cells that were read, by the name of the state and the position. `lettered` are the variables that
-    print as letters, `assigned` the locals. `loops` are the variables of the loops, and `tests` the conditions, around
-    the statement that is executed, innermost last. `returned` is the expression that the routine returns, and `guard`
-    its last guard.
-    """
+    """One call of a routine, which is explained by the expressions that decide its value."""
 
     instance: Instance
     returned: ir.Expression
+    """The expression that the routine returns."""
     guard: ir.Expression
+    """The last guard of the routine."""
 
     def __init__(
         self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
     ) -> None:
         super().__init__(interpreter, values)
         self.reads = reads
+        """The cells that were read, by the name of the state and the position."""
         self.lettered: set[ir.Variable] = set()
+        """The variables that print as letters."""
         self.assigned: set[ir.Variable] = set()
+        """The locals."""
         self.loops: list[ir.Variable] = []
+        """The variables of the loops around the statement that is executed, innermost last."""
         self.tests: list[ir.Expression] = []
+        """The conditions around that statement, innermost last."""
 
     def called(self, call: ir.Call) -> _Scope:
         """The scope of a call in this scope."""
@@ -268,7 +272,7 @@ class _Scope(Evaluation):
             case ir.Require(condition):
                 self.guard = condition
             case ir.Branch(cases, otherwise):
-                case = next((one for one in cases if self.value(one.condition)), None)
+                case = next((case for case in cases if self.value(case.condition)), None)
                 self.tests.append((case or cases[-1]).condition)
                 result = self.block(otherwise if case is None else case.body)
                 if result is None:
@@ -278,8 +282,8 @@ class _Scope(Evaluation):
                 return self.loop(variable, numbers.end, self.range(numbers), body)
             case ir.SetLoop(variable, collection, body):
                 size = ir.Size(collection.domain, span=statement.span)
-                elements = [ir.Constant(number, span=statement.span) for number in range(self.value(size))]
-                members = [one.value for one in elements if self.value(ir.IsIn(one, collection, span=one.span))]
+                elements = (ir.Constant(number, span=statement.span) for number in range(self.value(size)))
+                members = [item.value for item in elements if self.value(ir.IsIn(item, collection, span=item.span))]
                 return self.loop(variable, size, members, body)
         return super().statement(statement)
 
@@ -329,7 +333,7 @@ class _Scope(Evaluation):
             case ir.Not(operand) if operand.span != expression.span:  # not for `!=` and `not in`
                 return self.why(operand)
             case ir.Choose(options, otherwise):
-                return self.why(next((one.value for one in options if self.value(one.condition)), otherwise))
+                return self.why(next((option.value for option in options if self.value(option.condition)), otherwise))
             case ir.Call():
                 return self.why_helper(expression)
             case ir.Fold(ir.Gathering.ALL | ir.Gathering.ANY as gathering, generators, body):
@@ -370,26 +374,26 @@ class _Scope(Evaluation):
         """Explain `all` or `any` by its deciding element, for which the generators' variables have their values."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
-        conditions = tuple(
-            text for generator in generators for one in generator.conditions for text in self.stated(one)
-        )
+        stated = (map(self.stated, generator.conditions) for generator in generators)
+        conditions = tuple(chain.from_iterable(chain.from_iterable(stated)))
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
         """Return a true condition without the helpers in it that are true by the configuration alone."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
-        left = [one for one in operands if not isinstance(one, ir.Call) or not self.is_settled(one)]
-        if len(left) == len(operands):
+        open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
+        if len(open_parts) == len(operands):
             return [spell_expression(condition)]
-        text = " and ".join(f"({one.span.text})" for one in left)
-        return [respelled(text)] if left else []
+        text = " and ".join(f"({part.span.text})" for part in open_parts)
+        return [respelled(text)] if open_parts else []
 
     def is_settled(self, expression: ir.Expression) -> bool:
         """Whether a true expression is true by the configuration alone, whatever the state and the bindings are."""
         match expression:
             case ir.Or(operands):
-                return self.is_settled(next(one for one in operands if self.value(one)))
+                return self.is_settled(next(operand for operand in operands if self.value(operand)))
             case ir.Call(routine):
                 scope = self.called(expression)
                 return scope.is_settled(scope.decisive(routine))
-        return all(one.role is ir.Role.STATE for one in variables(expression)) and not self.readings(expression)
+        reads_only_state = all(variable.role is ir.Role.STATE for variable in variables(expression))
+        return reads_only_state and not self.readings(expression)

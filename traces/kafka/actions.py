@@ -1,12 +1,8 @@
 """Kafka's replication, action by action: each step in plain words, its messages, and what it does to records.
 
-In:  a step of Kafka's model: its action, its arguments, and the states before and after it.
-Out: a clause in the present tense, such as `broker 0 answers the fetch of broker 2`; arrows and marks between lanes;
-     how often a rare event occurs in a trace.
-
-The row of an action in ACTIONS has everything shown about it. A clause says which participant does what to which. Its
-effects (a high watermark moves, a record is acknowledged, a log is truncated) are found by comparing the states
-(EFFECTS), so they are found for unknown actions, too.
+The row of an action in ACTIONS has everything shown about it. A clause in the present tense says which participant does
+what to which, such as `broker 0 answers the fetch of broker 2`. The effects of a step (a high watermark moves, a record
+is acknowledged, a log is truncated) result from a comparison of the states (EFFECTS), so unknown actions have them too.
 
 A message is late if the controller has changed the leader or the ISR between its sending and its arrival. The messages
 are the announcements of the controller, the responses to fetches, and the answers to AlterPartition. A fetch is late if
@@ -16,6 +12,7 @@ its leader leads in a later epoch than the follower knows. A lost message is not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState
@@ -43,6 +40,7 @@ from isrcheck.traces.lanes.scene import (
     ActionView,
     Events,
     MessageFinder,
+    Participant,
     StepContext,
     befalls,
     in_turn,
@@ -234,19 +232,15 @@ def _handle_change(s: State, leader: int) -> str:
     is_complete = model.is_complete_with_request(s, leader)
     removed = members(s, s.is_removing) if is_complete else []
     isr = [r for r in members(s, s.requested_isr[leader]) if r not in removed]
-    told = f"the controller makes {brokers(isr)} the ISR, as broker {leader} asks"
+    change = f"the controller makes {brokers(isr)} the ISR, as broker {leader} asks"
     if not is_complete:
-        return told
-    return f"{told}, and removes {brokers(removed)}" if removed else f"{told}, which ends the reassignment"
+        return change
+    return f"{change}, and removes {brokers(removed)}" if removed else f"{change}, which ends the reassignment"
 
 
 def _reassign(s: State, target: Flags) -> str:
     end = ", which is complete at once" if model.is_complete_at_once(s, target) else ""
     return f"an operator reassigns the partition to {brokers(members(s, target))}{end}"
-
-
-def _elects(word: str, kind: str) -> MessageFinder:
-    return befalls("controller", f"{word} {{elected}}", kind)
 
 
 def _decides(text: Callable[[StepContext], str] | str) -> MessageFinder:
@@ -259,8 +253,12 @@ def _decides(text: Callable[[StepContext], str] | str) -> MessageFinder:
     return decide
 
 
+def _reassigns(context: StepContext) -> str:
+    return f"reassigns to {spell_flags(context.before, context.target)}"
+
+
 def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
-    """The controller does what `end` says, if that is not empty: elsewhere it is the end of a sentence."""
+    """The controller does what `end` says, or nothing if that is empty; in other messages, `end` ends a sentence."""
 
     def decide(context: StepContext) -> Events:
         if text := end(context):
@@ -363,15 +361,14 @@ def _applies_metadata(context: StepContext) -> Events:
     s, broker, epoch = context.before, context.broker, context.partition_epoch
     leader = s.metadata_leader[epoch]
     isr = spell_flags(s, s.metadata_isr[epoch])
-    told = f"{'no leader' if leader == NONE else f'leader {leader}'}, ISR {isr}"
+    content = f"{'no leader' if leader == NONE else f'leader {leader}'}, ISR {isr}"
     if s.reassignments > 0:
-        told += f", replicas {spell_flags(s, s.metadata_assigned[epoch])}"
+        content += f", replicas {spell_flags(s, s.metadata_assigned[epoch])}"
         if any(s.metadata_adding[epoch][r] for r in range(s.replicas)):
-            told += f", adding {spell_flags(s, s.metadata_adding[epoch])}"
-    yield context.arrow("controller", "broker", f"metadata p{epoch} e{s.metadata_leader_epoch[epoch]}: {told}")
-    skipped = range(s.metadata_position[broker] + 1, epoch)
-    if skipped:
-        yield context.mark("broker", f"skips {' '.join(f'p{one}' for one in skipped)}")
+            content += f", adding {spell_flags(s, s.metadata_adding[epoch])}"
+    yield context.arrow("controller", "broker", f"metadata p{epoch} e{s.metadata_leader_epoch[epoch]}: {content}")
+    if skipped := [f"p{number}" for number in range(s.metadata_position[broker] + 1, epoch)]:
+        yield context.mark("broker", f"skips {' '.join(skipped)}")
     if epoch < s.partition_epoch[broker]:
         yield context.mark("broker", f"knows p{s.partition_epoch[broker]} already")
     elif is_pending(s, broker) and not is_pending(context.after, broker):
@@ -399,11 +396,6 @@ def _lose_power(s: State, broker: int, kept: int) -> str:
     return f"broker {broker} loses power" + (f", and with it {listed(lost)}" if lost else "")
 
 
-def _registers(context: StepContext) -> str:
-    """The broker that a KRaft controller elects when a broker registers."""
-    return _elected(context) if has_kraft(context.after) else ""
-
-
 def _stops_while_it_fetches(word: str) -> MessageFinder:
     return in_turn(sent("follower", "leader", _fetch_from, RESPONSE), befalls("follower", word, FAULT))
 
@@ -412,6 +404,8 @@ def _stops_while_it_fetches(word: str) -> MessageFinder:
 
 RESPONSE_KEY = ("leader", "follower")
 """The arguments that identify a response to a fetch."""
+
+SHUTDOWN = in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected))
 
 ACTIONS: Mapping[str, ActionView] = {
     "producer_appends": ActionView(_append, _produce),
@@ -509,7 +503,7 @@ ACTIONS: Mapping[str, ActionView] = {
         "broker {leader} answers the waiting fetch of broker {follower}", _answers_parked, sends=RESPONSE_KEY
     ),
     "leader_admits_fetch": ActionView(
-        "broker {leader} finds the fetch of broker {follower} to be of its epoch",
+        "broker {leader} finds that the fetch of broker {follower} is of its epoch",
         in_turn(sent("follower", "leader", _fetch_from), befalls("leader", "fetch checked, not counted yet")),
     ),
     "leader_counts_fetch": ActionView(
@@ -563,13 +557,13 @@ ACTIONS: Mapping[str, ActionView] = {
         delivers=RESPONSE_KEY,
     ),
     "follower_checks_diverging_answer": ActionView(
-        "broker {follower} finds the answer to be of its epoch in which broker {leader} says where their logs part",
+        "broker {follower} finds that the answer of broker {leader} about where their logs part is of its epoch",
         in_turn(sent("leader", "follower", _divergence), befalls("follower", "answer checked, not applied yet")),
     ),
     "follower_truncates_as_noted": ActionView(
-        "broker {follower} cuts its log, as the answer says that it has checked before",
+        "broker {follower} cuts its log according to the answer that it has checked",
         befalls("follower", "applies the answer that it has checked"),
-        removal="cuts it from its log, by an answer that it has checked before",
+        removal="cuts it from its log because of an answer that it checked earlier",
     ),
     "follower_is_out_of_range": ActionView(
         _out_of_range,
@@ -588,13 +582,14 @@ ACTIONS: Mapping[str, ActionView] = {
         ),
         removal="drops its log",
     ),
-    "controller_fails_over": ActionView(_fail_over, _elects("elects", ELECTION)),
+    "controller_fails_over": ActionView(_fail_over, befalls("controller", "elects {elected}", ELECTION)),
     "controller_elects_preferred": ActionView(
-        "the controller moves the leadership to broker {elected}, in a preferred election", _elects("prefers", ELECTION)
+        "the controller moves the leadership to broker {elected}, in a preferred election",
+        befalls("controller", "prefers {elected}", ELECTION),
     ),
     "controller_elects_unclean": ActionView(
         "the controller elects broker {elected}, which is not in sync, in an unclean election",
-        _elects("unclean: elects", FAULT),
+        befalls("controller", "unclean: elects {elected}", FAULT),
     ),
     "controller_removes_dead_follower": ActionView(
         "the controller takes broker {follower}, which is down, out of the ISR",
@@ -616,12 +611,10 @@ ACTIONS: Mapping[str, ActionView] = {
     "controller_unregisters_broker": ActionView(
         "an operator unregisters broker {broker}, which is down", _decides("unregisters {broker}")
     ),
-    "controller_begins_reassignment": ActionView(
-        _reassign, _decides(lambda context: f"reassigns to {spell_flags(context.before, context.target)}")
-    ),
+    "controller_begins_reassignment": ActionView(_reassign, _decides(_reassigns)),
     "controller_reassigns_without_leader": ActionView(
         lambda s, target, elected: f"{_reassign(s, target)}, and the controller elects broker {elected}",
-        _decides(lambda context: f"reassigns to {spell_flags(context.before, context.target)}"),
+        _decides(_reassigns),
     ),
     "controller_cancels_reassignment": ActionView(
         "an operator cancels the reassignment", _decides("cancels the reassignment")
@@ -679,17 +672,12 @@ ACTIONS: Mapping[str, ActionView] = {
         "broker {broker} reports in which directory its replica is",
         in_turn(sent("broker", "controller", "AssignReplicasToDirs"), _decides_at_most(_forgotten)),
     ),
-    "broker_asks_to_shut_down": ActionView(
-        "broker {broker} announces that it will shut down",
-        in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected)),
-    ),
+    "broker_asks_to_shut_down": ActionView("broker {broker} announces that it will shut down", SHUTDOWN),
     "leader_asks_to_shut_down": ActionView(
-        "broker {broker} announces that it will shut down, and the controller elects broker {elected}",
-        in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected)),
+        "broker {broker} announces that it will shut down, and the controller elects broker {elected}", SHUTDOWN
     ),
     "last_leader_asks_to_shut_down": ActionView(
-        "broker {broker} announces that it will shut down, and nobody is left to lead",
-        in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected)),
+        "broker {broker} announces that it will shut down, and nobody is left to lead", SHUTDOWN
     ),
     "broker_shuts_down": ActionView("broker {broker} shuts down in order", befalls("broker", "shuts down", ELECTION)),
     "broker_bounces": ActionView(
@@ -704,7 +692,10 @@ ACTIONS: Mapping[str, ActionView] = {
     ),
     "broker_restarts": ActionView(
         "broker {broker} starts again",
-        in_turn(befalls("broker", "restarts", ELECTION), _decides_at_most(_registers)),
+        in_turn(  # with KRaft, a broker that starts registers
+            befalls("broker", "restarts", ELECTION),
+            _decides_at_most(lambda context: _elected(context) if has_kraft(context.after) else ""),
+        ),
         removal="cuts it from its log when it restarts",
     ),
     "broker_loses_power": ActionView(
@@ -721,21 +712,17 @@ ACTIONS: Mapping[str, ActionView] = {
         removal="loses it with its disk",
     ),
 }
-"""All that is shown of each action. `leader_shrinks_isr` writes the ISR or sends AlterPartition, as the states show."""
+"""Everything shown about each action. The message of `leader_shrinks_isr` (ISR write, AlterPartition) is an effect."""
 
 
 # ---------------------------------------------------------------------------------------------------- effects of a step
-
-
-def _broker_lane(context: StepContext, r: int) -> int:
-    return context.lanes.number("broker", r)
 
 
 def _is_elected(context: StepContext) -> Events:
     """The election of a broker, which does not learn of it in this step."""
     elected = context.after.controller_leader
     if elected not in (NONE, context.before.controller_leader):
-        yield context.mark(_broker_lane(context, elected), "elected", ELECTION)
+        yield context.mark(("broker", elected), "elected", ELECTION)
 
 
 def _truncated(context: StepContext) -> Events:
@@ -743,7 +730,7 @@ def _truncated(context: StepContext) -> Events:
     for r in range(context.after.replicas):
         old, new = context.before.log_end_offset[r], context.after.log_end_offset[r]
         if new < old:
-            yield context.mark(_broker_lane(context, r), f"truncates {old} to {new}", FAULT)
+            yield context.mark(("broker", r), f"truncates {old} to {new}", FAULT)
 
 
 def _isr_written(context: StepContext) -> Events:
@@ -764,13 +751,13 @@ def _alter_partition_sent(context: StepContext) -> Events:
     for leader in range(after.replicas):
         stages = before.alter_partition[leader], after.alter_partition[leader]
         if stages == (AlterPartition.NONE, AlterPartition.REQUESTED):
-            yield context.arrow(_broker_lane(context, leader), "controller", _request(after, leader), RESPONSE)
+            yield context.arrow(("broker", leader), "controller", _request(after, leader), RESPONSE)
 
 
-def _sender(context: StepContext, record: int) -> int:
-    """The lane of the producer that sent a record."""
-    transaction = context.after.transaction_of[record]
-    return context.lane("producer") if transaction == NONE else context.lanes.number("transaction", transaction)
+def _sender(s: State, record: int) -> Participant:
+    """The producer that sent a record."""
+    transaction = s.transaction_of[record]
+    return "producer" if transaction == NONE else ("transaction", transaction)
 
 
 def _refused_after_append(context: StepContext) -> Events:
@@ -782,13 +769,12 @@ def _refused_after_append(context: StepContext) -> Events:
         has_answered = leader != after.pending[record] == NONE and after.leader[leader] == leader
         if has_answered and not after.acknowledged[record]:
             text = f"{spell_element(record)}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
-            yield context.arrow(_broker_lane(context, leader), _sender(context, record), text)
+            yield context.arrow(("broker", leader), _sender(after, record), text)
 
 
-def _answering(context: StepContext) -> int | None:
-    """The lane of the broker that answers the clients in this step, if there is one."""
-    names = [name for name in ("leader", "broker") if name in context.arguments]
-    return context.lane(names[0]) if names else None
+def _answering(context: StepContext) -> str | None:
+    """The argument that names the broker that answers the clients in this step, if there is one."""
+    return next((name for name in ("leader", "broker") if name in context.arguments), None)
 
 
 def _acknowledged(context: StepContext) -> Events:
@@ -797,7 +783,7 @@ def _acknowledged(context: StepContext) -> Events:
         return  # with acks=0 there is no answer: a record counts as written when it is sent
     for record in range(after.records):
         if after.acknowledged[record] and not before.acknowledged[record]:
-            yield context.arrow(broker, _sender(context, record), f"ack {spell_element(record)}")
+            yield context.arrow(broker, _sender(after, record), f"ack {spell_element(record)}")
 
 
 FIRST_READ = {
@@ -810,10 +796,12 @@ FIRST_READ = {
 def _read(context: StepContext) -> Events:
     """The records that readers see for the first time at an offset."""
     before, after, broker = context.before, context.after, _answering(context)
+    if broker is None:
+        return
     for lane, (name, _) in FIRST_READ.items():
-        for offset in range(after.log_size if broker is not None and context.lanes.groups[lane] else 0):
+        for offset in range(after.log_size if context.lanes.groups[lane] else 0):
             entry = getattr(after, name)[offset]
-            if broker is not None and entry != getattr(before, name)[offset] and entry < after.records:
+            if entry != getattr(before, name)[offset] and entry < after.records:
                 yield context.arrow(broker, lane, f"{spell_element(entry)} at {offset}")
 
 
@@ -826,7 +814,7 @@ def _read_otherwise(context: StepContext) -> Events:
                 entry = _contradiction(s, leader, offset, lane)
                 if entry not in (NONE, _contradiction(context.before, leader, offset, lane)):
                     spelled = spell_entry(s, entry, s.log_epoch[leader][offset])
-                    yield context.arrow(_broker_lane(context, leader), lane, f"{spelled} at {offset}!")
+                    yield context.arrow(("broker", leader), lane, f"{spelled} at {offset}!")
 
 
 def _contradiction(s: State, leader: int, offset: int, readers: str) -> int:
@@ -863,16 +851,15 @@ ANNOUNCEMENTS = {
 
 def rare_events(trace: Trace) -> dict[str, int]:
     """Return how many leader epochs the controller has begun, and how many messages arrive late."""
-    first, last = State(trace.instance, trace.states[0]), State(trace.instance, trace.states[-1])
-    return {"elections": int(last.controller_epoch - first.controller_epoch), "late messages": _late_messages(trace)}
+    elections = trace.named_states[-1].controller_epoch - trace.named_states[0].controller_epoch
+    return {"elections": int(elections), "late messages": _late_messages(trace)}
 
 
 def _late_messages(trace: Trace) -> int:
     late = 0
     sent_at: dict[object, tuple[int, int]] = {}
-    for number, step in enumerate(trace.steps):
-        before, view = State(trace.instance, trace.states[number]), ACTIONS.get(step.action, ActionView(""))
-        arguments = arguments_of(trace.instance, step)
+    for step, (before, after) in zip(trace.steps, pairwise(trace.named_states), strict=True):
+        view, arguments = ACTIONS.get(step.action, ActionView("")), arguments_of(trace.instance, step)
         if (epoch := ANNOUNCEMENTS.get(step.action)) is not None:
             late += arguments[epoch] < getattr(before, f"controller_{epoch}")
         if view.delivers:
@@ -880,7 +867,6 @@ def _late_messages(trace: Trace) -> int:
         if step.action == "leader_handles_fetch":
             late += before.leader_epoch[arguments["follower"]] < before.leader_epoch[arguments["leader"]]
         if view.sends:
-            after = State(trace.instance, trace.states[number + 1])
             sent_at[tuple(arguments[name] for name in view.sends)] = _moment(after)
     return late
 

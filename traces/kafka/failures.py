@@ -1,11 +1,8 @@
 """What goes wrong in a trace of Kafka's replication: promises of records, their removals, and contradictions.
 
-In:  a trace of a model of Kafka's replication that breaks one of its properties at its end.
-Out: the `Loss`, if the failure is about records; lines that describe the failure, and what permits it; one sentence
-     about what goes wrong, and how. Nothing for any other trace, except what permits its failure.
-
-The step that removes the last relevant copy and the step that makes the property false can differ: a follower
-truncates, and only its later election makes the record unavailable. Lines are of any length; table.fitted breaks them.
+Of a trace of any other model, only what permits its failure is described. The step that removes the last relevant copy
+and the step that makes the property false can differ: a follower truncates, and only its later election makes the
+record unavailable. Lines are of any length; table.fitted breaks them.
 """
 
 from __future__ import annotations
@@ -13,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Failure
@@ -32,7 +30,7 @@ from isrcheck.traces.format.trace import (
 )
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import model
-from isrcheck.traces.kafka.actions import ACTIONS, brokers
+from isrcheck.traces.kafka.actions import ACTIONS, brokers, members
 from isrcheck.traces.kafka.lanes import alters_partitions, has_kraft, is_kafka, is_pending
 from isrcheck.traces.lanes.scene import takes
 
@@ -40,20 +38,12 @@ from isrcheck.traces.lanes.scene import takes
 
 
 class Timeline:
-    """A trace whose states give access to the fields of the model by name."""
+    """A trace, which answers in which step something changed. State 0 is the initial state, state n follows step n."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-
-    @cached_property
-    def states(self) -> list[State]:
-        """The states: number 0 is the initial state, and number n is the state after step n."""
-        return [State(self.trace.instance, cells) for cells in self.trace.states]
-
-    @property
-    def last(self) -> State:
-        """The last state of the trace."""
-        return self.states[-1]
+        self.states = trace.named_states
+        self.last = self.states[-1]
 
     def first(self, is_true: Callable[[State], bool]) -> int:
         """Return the number of the first state that satisfies a predicate. Some state has to satisfy it."""
@@ -86,10 +76,8 @@ class Timeline:
         record, epoch = self.last.log_record[r][offset], self.last.log_epoch[r][offset]
         appended = self.appended(offset, record, epoch)
         copied = self.last_change(lambda s: (s.log_record[r][offset], s.log_epoch[r][offset]) == (record, epoch))
-        told = self.sending(record, appended)
-        if copied is not None and copied != appended:
-            told += f", copied {self.when(copied)}"
-        return told
+        is_copy = copied is not None and copied != appended
+        return self.sending(record, appended) + (f", copied {self.when(copied)}" if is_copy else "")
 
     def was_held(self, record: int) -> bool:
         """Whether any broker ever had a record."""
@@ -97,26 +85,23 @@ class Timeline:
 
     def sending(self, record: int, appended: int | None) -> str:
         """Return when an entry was appended, and when it was first sent if that was earlier."""
-        told = "there from the start" if appended is None else f"appended {self.when(appended)}"
+        appending = "there from the start" if appended is None else f"appended {self.when(appended)}"
         if record < self.last.records:
             sent = self.first(lambda s: bool(s.next_record > record))
             if sent != (appended or 0):
-                return f"first sent {self.when(sent)}, {told}"
-        return told
+                return f"first sent {self.when(sent)}, {appending}"
+        return appending
 
     def appended(self, offset: int, record: int, epoch: int) -> int | None:
         """Return the last step in which a leader appended this record at this offset in this epoch, or None."""
-        entry = (record, epoch)
-        for position in range(len(self.states) - 1, 0, -1):
-            before, after = self.states[position - 1], self.states[position]
-            for r in range(after.replicas):
-                if (
-                    before.leader[r] == r
-                    and before.log_end_offset[r] == offset
-                    and (after.log_record[r][offset], after.log_epoch[r][offset]) == entry
-                ):
-                    return position
-        return None
+        steps = [
+            position
+            for position, (before, after) in enumerate(pairwise(self.states), 1)
+            for r in range(after.replicas)
+            if before.leader[r] == r and before.log_end_offset[r] == offset
+            if (after.log_record[r][offset], after.log_epoch[r][offset]) == (record, epoch)
+        ]
+        return steps[-1] if steps else None
 
 
 # ----------------------------------------------------------------------------------------- changes of the ISR since 2.8
@@ -124,22 +109,21 @@ class Timeline:
 
 @dataclass(frozen=True)
 class PendingChange:
-    """A change of the ISR that a leader proposed in step `proposed` and did not count when it made a promise.
-
-    `dropped` is the step in which the leader dropped the change (None: it was still pending); `is_joining` says that
-    the broker was to join the ISR, not to leave it.
-    """
+    """A change of the ISR that a leader did not count when it made a promise."""
 
     leader: int
     broker: int
+    """The broker that was to join or leave the ISR."""
     proposed: int
+    """The step in which the leader proposed the change."""
     dropped: int | None
+    """The step in which the leader dropped the change; None: it was still pending."""
     is_joining: bool
 
 
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
-    """Return the last change of the ISR by which the broker might have been in the ISR of record when the leader made a
-    promise without counting it."""
+    """Return the last change of the ISR that the leader did not count when it made a promise, though the change might
+    have put the broker into the ISR of record."""
     if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 
@@ -161,15 +145,14 @@ def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int
 
 def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
     """Return lines about a change that a leader did not count, and about what made it drop the change."""
-    what = "joins" if change.is_joining else "leaves"
-    proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {what} the ISR"
-    found = [f"  the leader did not wait for broker {change.broker}: {proposed}"]
+    verb = "joins" if change.is_joining else "leaves"
+    proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {verb} the ISR"
     if change.dropped is None:
-        told = f"that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)"
+        outcome = f"that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)"
     else:
         reason = _reason(timeline, change.leader, change.dropped)
-        told = f"the leader dropped that change {timeline.when(change.dropped)}{reason}"
-    return [*found, f"  {told}"]
+        outcome = f"the leader dropped that change {timeline.when(change.dropped)}{reason}"
+    return [f"  the leader did not wait for broker {change.broker}: {proposed}", f"  {outcome}"]
 
 
 def passed_member(timeline: Timeline, leader: int, r: int) -> list[str]:
@@ -218,12 +201,12 @@ def election(timeline: Timeline, broker: int, position: int) -> str:
         return ""
     if before.eligible_leader_replicas[broker]:
         return f", electing broker {broker} from the ELR"
-    if before.controller_isr[broker]:
-        is_last = sum(1 for r in range(before.replicas) if before.controller_isr[r]) == 1
-        return f", electing broker {broker} as the last member of the ISR" if is_last else ""
+    isr = members(before, before.controller_isr)
+    if broker in isr:
+        return f", electing broker {broker} as the last member of the ISR" if isr == [broker] else ""
     if before.unclean_elections_left > after.unclean_elections_left:
         return ""
-    if any(before.controller_isr[r] for r in range(before.replicas)):
+    if isr:
         return f", electing broker {broker}, which joins the ISR by the change that completes the reassignment"
     return f", electing broker {broker} as the last known leader, since ISR and ELR are empty"
 
@@ -249,23 +232,26 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 
 @dataclass(frozen=True)
 class Loss:
-    """An entry, and the numbers of the steps that promised it, removed the relevant copy, and broke the promise.
-
-    `broker` is the broker with the relevant copy: the leader, or the member of the ISR that lacks the entry. It lost
-    its copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined
-    the ISR (None: it was a member from the start, or never). `promise` and `outcome` describe the promise and the fate
-    of the entry in words. `uncounted` is the change of the ISR that the leader did not count when it made the promise.
-    """
+    """An entry, and the numbers of the steps that promised it, removed the relevant copy, and broke the promise."""
 
     record: int
+    """The entry: a record, or the marker of a transaction."""
     promise: str
+    """The promise, in words."""
     promised: int
+    """The step that made the promise."""
     broker: int
+    """The broker with the relevant copy: the leader, or the member of the ISR that lacks the entry."""
     removed: int | None
+    """The step in which the broker lost its copy; None if it never had one."""
     admitted: int | None
+    """The last step in which the broker joined the ISR; None: it was a member from the start, or never."""
     outcome: str
+    """The fate of the entry, in words."""
     lost: int
+    """The step that broke the promise."""
     uncounted: PendingChange | None = None
+    """The change of the ISR that the leader did not count when it made the promise."""
 
 
 def find_loss(trace: Trace) -> Loss | None:
@@ -307,48 +293,48 @@ def lines(trace: Trace) -> list[str]:
     """Return lines that describe the failure, if it is of a known kind, and what permits it."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
-    found: list[str] = []
+    failure: list[str] = []
     if is_kafka(trace.instance):
         timeline, numbers = Timeline(trace), why_broken(trace).numbers()
         loss = loss_in(timeline, numbers)
-        found = contradiction(timeline, numbers) if loss is None else _about_loss(timeline, loss)
-    if found or (trace.verdict == PERMITTED and _given_up(trace)):
-        found.append(_permission(trace))
-    return found
+        failure = contradiction(timeline, numbers) if loss is None else _about_loss(timeline, loss)
+    has_permission = failure or (trace.verdict == PERMITTED and _given_up(trace))
+    return [*failure, _permission(trace)] if has_permission else []
 
 
 def _about_loss(timeline: Timeline, loss: Loss) -> list[str]:
-    found = [f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}"]
-    found += _counted_on(timeline, loss)
-    if loss.uncounted is not None:
-        found += about_change(timeline, loss.uncounted)
     if loss.removed is not None:
-        found.append(f"  removed from broker {loss.broker} {timeline.when(loss.removed)}")
+        copy = f"removed from broker {loss.broker} {timeline.when(loss.removed)}"
     elif not timeline.was_held(loss.record):
-        found.append("  never on any broker")
+        copy = "never on any broker"
     elif loss.admitted is not None:
-        found.append(f"  never on broker {loss.broker}, which joined the ISR {timeline.when(loss.admitted)}")
+        copy = f"never on broker {loss.broker}, which joined the ISR {timeline.when(loss.admitted)}"
     else:
         was_member = timeline.states[0].controller_isr[loss.broker]
-        member = "which was in the ISR from the start" if was_member else "which was never in the ISR"
-        found.append(f"  never on broker {loss.broker}, {member}")
-    elected = election(timeline, loss.broker, loss.lost)
-    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}{elected}"]
+        membership = "was in the ISR from the start" if was_member else "was never in the ISR"
+        copy = f"never on broker {loss.broker}, which {membership}"
+    return [
+        f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}",
+        *_counted_on(timeline, loss),
+        *(about_change(timeline, loss.uncounted) if loss.uncounted is not None else []),
+        f"  {copy}",
+        f"  {loss.outcome} {timeline.when(loss.lost)}{election(timeline, loss.broker, loss.lost)}",
+    ]
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
     """Lines about the followers that the leader knew to hold the entry when it made the promise."""
     s = timeline.states[loss.promised]
-    found = []
+    lines = []
     for leader in _promising(timeline, loss.promised):
         for member in range(s.replicas):
             if member != leader and model.is_counted(s, leader, member):
-                known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
-                if known is not None and known < loss.promised:
-                    when = timeline.when(known, "since")
+                learned = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
+                if learned is not None and learned < loss.promised:
+                    when = timeline.when(learned, "since")
                     process = earlier_process(timeline, leader, member, loss.promised)
-                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}{process}")
-    return found
+                    lines.append(f"  the leader relied on broker {member}, which it knew to have it {when}{process}")
+    return lines
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
@@ -362,7 +348,7 @@ def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
 
 def permitting(trace: Trace) -> list[str]:
     """Return what in the configuration or in the trace permits its failure, such as `an unclean election`."""
-    return [*_weak_acks(trace), *dict.fromkeys(what for what, _ in _given_up(trace))]
+    return [*_weak_acks(trace), *dict.fromkeys(fault for fault, _ in _given_up(trace))]
 
 
 def _promised_acks(trace: Trace) -> tuple[str, str] | None:
@@ -388,14 +374,14 @@ def _permission(trace: Trace) -> str:
     reasons += _when(trace, _given_up(trace))
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
-    acks, sent = _promised_acks(trace), ""
-    promise = "" if acks is None else f"acks={acks[1]} promises it, and "
+    acks = _promised_acks(trace)
+    promise, fault = "" if acks is None else f"acks={acks[1]} promises it, and ", ""
     if trace.property_name in SENT_ONCE:
-        if _is_idempotent(trace):
-            promise = "enable.idempotence=true promises it, and "
-        else:
-            sent = "request sent again, "
-    return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"
+        is_idempotent = _is_idempotent(trace)
+        promise, fault = (
+            ("enable.idempotence=true promises it, and ", "") if is_idempotent else ("", "request sent again, ")
+        )
+    return f"not permitted: {promise}no {fault}unclean election, loss of power or loss of a disk took place"
 
 
 def _is_idempotent(trace: Trace) -> bool:
@@ -410,8 +396,8 @@ def _claimed(trace: Trace) -> str:
     if configuration.claimed_failures == Failure.UNCLEAN_SHUTDOWN:
         failures += _spent(trace, {"crashes": "an unclean shutdown"})
     permitted = "permitted" if trace.verdict == PERMITTED else "not permitted"
-    there = "; ".join(_when(trace, failures)) or "no failures"
-    return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {there}"
+    faults = "; ".join(_when(trace, failures)) or "no failures"
+    return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {faults}"
 
 
 def _given_up(trace: Trace) -> list[tuple[str, int]]:
@@ -422,18 +408,18 @@ def _given_up(trace: Trace) -> list[tuple[str, int]]:
 
 def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[tuple[str, int]]:
     """The faults that spent one of these budgets, each with the position of its step."""
-    places = {what: trace.instance.layouts.get(f"{budget}_left") for budget, what in budgets.items()}
+    left = {fault: trace.instance.layouts.get(f"{budget}_left") for budget, fault in budgets.items()}
     return [
-        (what, position)
-        for what, place in places.items()
+        (fault, position)
+        for fault, layout in left.items()
         for position, (before, after) in enumerate(pairwise(trace.states), 1)
-        if place is not None and after[place.offset] < before[place.offset]
+        if layout is not None and after[layout.offset] < before[layout.offset]
     ]
 
 
 def _when(trace: Trace, spent: list[tuple[str, int]]) -> list[str]:
     timeline = Timeline(trace)
-    return [f"{what} {timeline.when(position)}" for what, position in spent]
+    return [f"{fault} {timeline.when(position)}" for fault, position in spent]
 
 
 # ------------------------------------------------------------------------------------------------------- contradictions
@@ -456,19 +442,17 @@ def _held(timeline: Timeline, r: int, offset: int) -> str:
 def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int) -> list[str]:
     """Explain that replicas `a` and `b` have entries of one epoch at `offset`, but differ at the offset `below`."""
     epoch = timeline.last.log_epoch[a][offset]
-    differ = f"have different entries of epoch {epoch}"
-    if offset != below:
+    if offset == below:
+        differ = f"have different entries of epoch {epoch}"
+    else:
         differ = f"differ, though both have an entry of epoch {epoch} at offset {offset}"
     return [f"offset {below}: brokers {a} and {b} {differ}", *(_held(timeline, r, below) for r in (a, b))]
 
 
 def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
-    """Explain that a leader exposes another record at `offset` than the one that was read there first."""
-    s = timeline.last
-    record, shown = (
-        model.first_read(s, offset),
-        f"offset {offset}: broker {leader} shows {_shown(timeline, leader, offset)}",
-    )
+    """Explain that a leader exposes a record at `offset` where another record was read first."""
+    s, shown = timeline.last, f"offset {offset}: broker {leader} shows {_shown(timeline, leader, offset)}"
+    record = model.first_read(s, offset)
     held = f"  {timeline.entry(leader, offset)}: {timeline.origin(leader, offset)}"
     if record == NONE:
         return [f"{shown}, where nothing was read first", held]
@@ -477,11 +461,11 @@ def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
     # A broker that exposed the record when it was read first has it in the epoch of its sending.
     holders = [r for r in range(s.replicas) if then.log_record[r][offset] == record and offset < then.high_watermark[r]]
     epoch = int(then.log_epoch[holders[0]][offset])
-    told = timeline.sending(record, timeline.appended(offset, record, epoch))
+    sending = timeline.sending(record, timeline.appended(offset, record, epoch))
     return [
         f"{shown}, where {name_entry(s, record)} was read first",
         held,
-        f"  {spell_entry(s, record, epoch)}: {told}, read {timeline.when(read)}",
+        f"  {spell_entry(s, record, epoch)}: {sending}, read {timeline.when(read)}",
     ]
 
 
@@ -492,15 +476,15 @@ def _shown(timeline: Timeline, r: int, offset: int) -> str:
 
 def repeated_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
     """Explain that replica `r` holds the same entry at `offset` and at the offset `later`."""
-    what = f"broker {r}, the controller's leader, holds {_shown(timeline, r, offset)} twice"
-    return [what, *_standing(timeline, r, offset, later)]
+    claim = f"broker {r}, the controller's leader, holds {_shown(timeline, r, offset)} twice"
+    return [claim, *_standing(timeline, r, offset, later)]
 
 
 def disordered_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
     """Explain that replica `r` holds, at the offset `later`, a record that was sent before the one at `offset`."""
     entries = f"{_shown(timeline, r, later)} behind {_shown(timeline, r, offset)}"
-    what = f"broker {r}, the controller's leader, holds {entries}, which was sent later"
-    return [what, *_standing(timeline, r, offset, later)]
+    claim = f"broker {r}, the controller's leader, holds {entries}, which was sent later"
+    return [claim, *_standing(timeline, r, offset, later)]
 
 
 def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
@@ -519,13 +503,12 @@ def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
     crossed = [pair for pair in pairwise(offsets) if values[pair[0]] > values[pair[1]]]
     if not crossed:
         return []
-    below, above = crossed[0]
 
     def since(name: str) -> str:
         return f"  {name} {values[name]} {timeline.since(lambda s: offsets[name](s) == values[name])}"
 
-    found = f"broker {r}: {below} {values[below]} is above {above} {values[above]}"
-    return [found, since(below), since(above)]
+    below, above = crossed[0]
+    return [f"broker {r}: {below} {values[below]} is above {above} {values[above]}", since(below), since(above)]
 
 
 # ------------------------------------------------------------------------------------------------------- each property
@@ -551,13 +534,17 @@ class FailureView:
     """A function of the timeline and of variables that explains the failure, step by step."""
 
 
+Words = TypeVar("Words")
+
 FAILURES: Mapping[str, FailureView] = {
     "offsets_ordered": FailureView("the offsets of broker {r} are in the wrong order", crossed_offsets),
     "committed_agrees": FailureView(
         "brokers {a} and {b} hold different committed records at offset {offset}", committed_entries
     ),
     "log_matching": FailureView("the logs of brokers {a} and {b} part at offset {below}, unnoticed", matching_entries),
-    "deleted_records_stay_deleted": FailureView("broker {r} shows records that a client heard are deleted"),
+    "deleted_records_stay_deleted": FailureView(
+        "broker {r} shows records although a client heard that they are deleted"
+    ),
     "low_watermark_is_minimum": FailureView("the log of broker {r} starts before what was deleted"),
     "leader_in_isr": FailureView("broker {r} leads, but is not in the ISR"),
     "isr_within_assigned": FailureView("broker {r} counts as a member, but is no replica of the partition"),
@@ -567,26 +554,29 @@ FAILURES: Mapping[str, FailureView] = {
     "elected_from_isr_or_elr": FailureView("a broker is elected that is in neither the ISR nor the ELR"),
     "offline_only_if_nobody_is_valid": FailureView("the partition has no leader, although a broker could lead"),
     "leaderless_partition_awaits_a_broker": FailureView(
-        "the partition has no leader, and nobody who could return may lead it"
+        "the partition has no leader, and no broker that could return may lead it"
     ),
     "leader_knows_the_reassignment": FailureView(
         "broker {leader} leads, and does not know which replicas are being added"
     ),
     "high_watermark_within_maximal_isr": FailureView(
-        "broker {leader} counts a record as committed that broker {r} lacks, which may be in the ISR", passed_member
+        "broker {leader} counts a record as committed that broker {r}, a possible member of the ISR, lacks",
+        passed_member,
     ),
     "one_leader_per_epoch": FailureView("brokers {a} and {b} lead in the same epoch"),
     "high_watermark_monotonic": FailureView("the high watermark of broker {r} falls while it leads"),
     "consumers_read_what_was_exposed": FailureView(
-        "consumer {consumer} has read another record than others at offset {offset}"
+        "consumer {consumer} has read a different record at offset {offset} than others"
     ),
     "consumers_skip_nothing": FailureView("consumer {consumer} skips a record that it could have read"),
     "lag_matches_isolation": FailureView("the lag of consumer {consumer} is wrong"),
     "latest_does_not_go_back": FailureView("consumer {consumer} goes back behind an end of the log that it knew"),
-    "truncation_is_detected": FailureView("consumer {consumer} does not notice that a record is gone that it has read"),
+    "truncation_is_detected": FailureView("consumer {consumer} does not notice that a record that it has read is gone"),
     "follower_rejoins_the_isr": FailureView("broker 1 stays out of the ISR for ever"),
     "first_leader_rejoins_the_isr": FailureView("broker 0 stays out of the ISR for ever"),
-    "reconciliation_ends": FailureView("a follower looks for the common part of its log and its leader's for ever"),
+    "reconciliation_ends": FailureView(
+        "a follower searches for ever for the common part of its log and its leader's log"
+    ),
     "isr_changes_complete": FailureView("a change of the ISR stays pending for ever"),
     "last_stable_offset_advances": FailureView("readers wait for the end of the log for ever"),
     "consistent_read": FailureView(_read_otherwise, readable_entries),
@@ -602,9 +592,17 @@ FAILURES: Mapping[str, FailureView] = {
 def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
     """Return the lines that explain the failure of the trace's property; `numbers` are the values of its variables."""
     view = FAILURES.get(timeline.trace.property_name or "")
-    if view is None or view.lines is None or not takes(view.lines) <= numbers.keys():
-        return []
-    return view.lines(timeline, **{name: numbers[name] for name in takes(view.lines)})
+    lines = None if view is None or view.lines is None else _filled(view.lines, timeline, numbers)
+    return lines if isinstance(lines, list) else []
+
+
+def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapping[str, int]) -> str | Words | None:
+    """Words with the values of the variables that they take; None if one has no value."""
+    if not takes(words) <= numbers.keys():
+        return None
+    if isinstance(words, str):
+        return words.format(**numbers)
+    return words(timeline, **{name: numbers[name] for name in takes(words)})
 
 
 # ------------------------------------------------------------------------------------------------------ in one sentence
@@ -622,11 +620,8 @@ def headline(trace: Trace, how: str) -> str | None:
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name == "read_committed_is_atomic" and "transaction" in numbers:
         return f"read_committed readers see a record of an aborted transaction: {how}"
-    if not takes(view.sentence) <= numbers.keys():
-        return None
-    if isinstance(view.sentence, str):
-        return f"{view.sentence.format(**numbers)}: {how}"
-    return f"{view.sentence(timeline, **{name: numbers[name] for name in takes(view.sentence)})}: {how}"
+    sentence = _filled(view.sentence, timeline, numbers)
+    return None if sentence is None else f"{sentence}: {how}"
 
 
 def _of_loss(timeline: Timeline, loss: Loss) -> str:
@@ -701,10 +696,9 @@ def _held_elsewhere(timeline: Timeline, loss: Loss) -> str:
 
 
 def _acknowledging(timeline: Timeline, loss: Loss) -> str:
-    step = timeline.trace.steps[loss.promised - 1]
-    arguments = arguments_of(timeline.trace.instance, step)
-    teller = arguments.get("leader", arguments.get("broker"))
-    return "it is acknowledged" if teller is None else f"broker {teller} acknowledges it"
+    arguments = _arguments(timeline.trace, loss.promised)
+    broker = arguments.get("leader", arguments.get("broker"))
+    return "it is acknowledged" if broker is None else f"broker {broker} acknowledges it"
 
 
 def _incomplete(timeline: Timeline, loss: Loss) -> str:
@@ -724,21 +718,21 @@ def _incomplete(timeline: Timeline, loss: Loss) -> str:
 
 
 def _exposing(timeline: Timeline, loss: Loss) -> str:
-    step = timeline.trace.steps[loss.promised - 1]
-    leader = arguments_of(timeline.trace.instance, step).get("leader")
+    leader = _arguments(timeline.trace, loss.promised).get("leader")
     return "it becomes readable" if leader is None else f"broker {leader} shows it to readers"
 
 
 def _removed(timeline: Timeline, broker: int, position: int) -> str:
     """How a broker loses its copy in a step, as the predicate of a sentence."""
-    trace = timeline.trace
-    step, after = trace.steps[position - 1], timeline.states[position]
-    arguments = arguments_of(trace.instance, step)
-    view = ACTIONS.get(step.action)
+    arguments = _arguments(timeline.trace, position)
+    view = ACTIONS.get(timeline.trace.steps[position - 1].action)
     if view is None or not view.removal or broker not in (arguments.get("broker"), arguments.get("follower")):
         return "drops it"
-    told = view.removal.format(**arguments)
     leader = arguments.get("leader")
-    if leader is not None and after.controller_leader != leader:
-        told += ", which no longer leads"
-    return told
+    has_lost_leadership = leader is not None and timeline.states[position].controller_leader != leader
+    return view.removal.format(**arguments) + ", which no longer leads" * has_lost_leadership
+
+
+def _arguments(trace: Trace, position: int) -> dict[str, Any]:
+    """The arguments of the step that leads to the state with this number."""
+    return arguments_of(trace.instance, trace.steps[position - 1])

@@ -1,25 +1,8 @@
 """A trace of Kafka's replication as a table: one column for the controller, one per broker, one for the clients.
 
-In:  a trace of Kafka's model.
-Out: titles and rows for table.py, a legend of the signs that a reader may not know; and the same items as notes, in
-     words, for the lanes of a page (scene.py).
-
-A broker is printed as `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: is down) in leader epoch 1,
-and holds record a of epoch 0 below its high watermark and record b of epoch 1 above it. `:` marks the last stable
-offset, if it is below the high watermark. `C0` and `A0` are the markers that commit or abort a transaction; `1C0` is
-the marker of transaction 1 if there are several. `.` is an offset below the log start, `-` an offset below the high
-watermark at which the log has no entry. `{1@2}` is an entry of the leader epoch cache (epoch 1 starts at offset 2) that
-does not follow from the log or from leadership (`{1@-}`: the entry is missing). `(isr 01)` is the ISR in a leader's
-view, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log: epoch 1
-ends at offset 2. Messages in flight between brokers are shown only with --full.
-
-Since 2.8, a leader's view of the ISR is `(isr 01+2>)` while its request that broker 2 may join is in flight to the
-controller, `(isr 01+2<)` while the answer is in flight, `(isr 01+2!)` if the answer says that a member is ineligible,
-and `(isr 01+2?)` if nothing is in flight and the leader waits for metadata. A request or an answer to a change that the
-leader has dropped is `p1>012` (ISR 012, requested in partition epoch 1) or `p2<012` (accepted, in partition epoch 2).
-`2'` says that what the leader knows of broker 2 comes from an earlier process. A broker that is behind the controller
-shows the partition epoch that it knows, `p1`, and how far it has read the metadata log, `m0`, if an answer told it more
-than that.
+The tables BASICS, SIGNS and SIGNS_SINCE_2_8 explain the signs in the columns of the controller and of the brokers.
+Pages show the same items as notes, in words (scene.py). An entry of the leader epoch cache is shown only if it does not
+follow from the log or from leadership. Messages in flight between brokers are shown only with --full.
 
 The clients' column shows what the step changed for them: records that are sent in a transaction or sent again,
 transactions that are decided, records that become readable (and for whom, if not for all readers), and
@@ -31,7 +14,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import Configuration
@@ -82,7 +65,7 @@ def shown_fields(instance: Instance) -> list[FieldLayout]:
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]
-    return [one for one in layouts if one.name in ALWAYS_SHOWN or (one.count > 0 and one.low < one.high)]
+    return [field for field in layouts if field.name in ALWAYS_SHOWN or (field.count > 0 and field.low < field.high)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- signs
@@ -170,8 +153,8 @@ NEWS = 16
 """The width of the clients' column in a narrow table, which is that of `read_uncommitted`."""
 
 FILLED = ((10_000, 10_000), (22, 20), (22, 14), (18, 14), (15, 14))
-"""For each value of `stacked`, the width of the controller's column and of a broker's, which items fill as lines of
-text do, in the generations since 2.8: they have more items than lines would have room for."""
+"""For each value of `stacked`, the widths of the controller's column and of a broker's in the generations since 2.8.
+Items fill these columns as words fill lines, because there are too many items for a line each."""
 
 MOST_STACKED = 4
 """The largest value of `stacked` in `rows`, which gives the narrowest table."""
@@ -192,31 +175,27 @@ def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
     own, 2 also each client event, 3 also the controller's ISR, and 4 also breaks client events that are longer than
     `NEWS` columns.
     """
-    found = []
+    step_rows = []
     before: State | None = None
-    known: list[tuple[str, ...]] = []
-    for position, cells in enumerate(trace.states):
-        s = State(trace.instance, cells)
+    last_lanes: list[tuple[str, ...]] = []
+    for position, s in enumerate(trace.named_states):
         lanes = [_controller(s), *(_broker(s, r) for r in range(s.replicas))]
-        shown = [() if known and lane == known[i] else lane for i, lane in enumerate(lanes)]
+        controller, *brokers = (() if lane == last else lane for lane, last in zip_longest(lanes, last_lanes))
         if before is not None:
-            shown = [shown[0], *(_told(before, s, r, lane) for r, lane in enumerate(shown[1:]))]
+            brokers = [_with_answer(before, s, r, lane) for r, lane in enumerate(brokers)]
         news = news_of_clients(before, s)
         if stacked < 2:
             news = [", ".join(news)] if news else []
         if stacked > 3:
-            news = [line for piece in news for line in textwrap.wrap(piece, NEWS, subsequent_indent="  ")]
-        step = trace.spell_row(position)
-        controller, *brokers = shown
+            news = [line for phrase in news for line in textwrap.wrap(phrase, NEWS, subsequent_indent="  ")]
         if alters_partitions(s):
             widths = FILLED[stacked]
             columns = [_filled(controller, widths[0]), *(_filled(lane, widths[1]) for lane in brokers)]
         else:
             columns = [_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers)]
-        lines = (*columns, tuple(news))
-        found.append(StepRow(position, step, lines))
-        before, known = s, lanes
-    return found
+        step_rows.append(StepRow(position, trace.spell_row(position), (*columns, tuple(news))))
+        before, last_lanes = s, lanes
+    return step_rows
 
 
 def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
@@ -227,27 +206,27 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
 
 def _filled(lane: tuple[str, ...], width: int) -> tuple[str, ...]:
     """The items of a lane in lines of this width, as far as they fit."""
-    found: list[str] = []
+    lines: list[str] = []
     for item in lane:
-        if found and len(found[-1]) + 1 + len(item) <= width:
-            found[-1] += f" {item}"
+        if lines and len(lines[-1]) + 1 + len(item) <= width:
+            lines[-1] += f" {item}"
         else:
-            found.append(f"  {item}" if found else item)
-    return tuple(found)
+            lines.append(f"  {item}" if lines else item)
+    return tuple(lines)
 
 
 def legend(trace: Trace) -> list[str]:
     """Return the meanings of the signs that occur in the lanes of this trace."""
-    states = [State(trace.instance, cells) for cells in trace.states]
+    states = trace.named_states
     lanes = [_broker(s, r) for s in states for r in range(s.replicas)]
     # Lower-case letters in a log are records.
     signs = {sign for log, *_ in lanes for sign in log[3:] if not sign.islower()}
     signs |= {part[0] for lane in lanes for part in lane}
     meanings = [meaning for sign, meaning in SIGNS.items() if sign in signs]
-    if states and alters_partitions(states[0]):
-        items = {item for s in states for item in _controller(s)} | {item for lane in lanes for item in lane}
+    if alters_partitions(states[0]):
+        items = {*chain.from_iterable((*map(_controller, states), *lanes))}
         meanings += [
-            meaning for pattern, meaning in SIGNS_SINCE_2_8.items() if any(re.search(pattern, item) for item in items)
+            meaning for pattern, meaning in SIGNS_SINCE_2_8.items() if any(map(re.compile(pattern).search, items))
         ]
     return spell_legend(meanings)
 
@@ -279,7 +258,7 @@ def spell_members(
 
 
 def spell_flags(s: State, flags: Flags) -> str:
-    """Return the brokers of a field of truth values: their numbers; `-` if there are none."""
+    """Return the numbers of the brokers in a field of truth values; `-` if it has no broker."""
     return spell_members(s, lambda r: bool(flags[r]))
 
 
@@ -292,35 +271,31 @@ def _controller(s: State) -> tuple[str, ...]:
     if not alters_partitions(s):
         return f"e{s.controller_epoch} {leader}", isr
     epochs = f"e{s.controller_epoch} p{s.controller_partition_epoch}"
-    known = known_by_controller(s)
-    return f"{epochs} {leader}", isr, *(f"{sign} {members}" for sign, members in known.items())
+    return f"{epochs} {leader}", isr, *(f"{sign} {value}" for sign, value in known_by_controller(s).items())
 
 
 def controller_notes(s: State) -> list[str]:
     """Return what a KRaft controller knows in addition to leader, epochs and ISR."""
-    return [f"{CONTROLLER[sign]} {members}" for sign, members in known_by_controller(s).items()]
+    return [f"{CONTROLLER[sign]} {value}" for sign, value in known_by_controller(s).items()]
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller knows in addition to leader, epochs and ISR: sets of brokers, by their sign."""
+    """Return what a KRaft controller knows in addition to leader, epochs and ISR: mostly sets of brokers, by sign."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
-    found = {} if s.last_known_leader == NONE else {"last": str(s.last_known_leader)}
-    for sign, flags in sets.items():
-        if any(flags[r] for r in range(s.replicas)):
-            found[sign] = spell_flags(s, flags)
     if s.reassignments > 0:
-        if not all(s.is_assigned[r] for r in range(s.replicas)):
-            found["replicas"] = spell_flags(s, s.is_assigned)
-        for sign, flags in {"adding": s.is_adding, "removing": s.is_removing}.items():
-            if any(flags[r] for r in range(s.replicas)):
-                found[sign] = spell_flags(s, flags)
-    if s.unregistrations > 0 and any(s.is_unregistered[r] for r in range(s.replicas)):
-        found["unregistered"] = spell_flags(s, s.is_unregistered)
+        sets |= {"replicas": s.is_assigned, "adding": s.is_adding, "removing": s.is_removing}
+    if s.unregistrations > 0:
+        sets["unregistered"] = s.is_unregistered
+    values = {} if s.last_known_leader == NONE else {"last": str(s.last_known_leader)}
+    for sign, flags in sets.items():
+        members = [bool(flags[r]) for r in range(s.replicas)]
+        if not all(members) if sign == "replicas" else any(members):
+            values[sign] = spell_flags(s, flags)
     if changes_made(s) > 0:
-        found["min"] = str(s.changed_min_isr[changes_made(s) - 1])
-    return found
+        values["min"] = str(s.changed_min_isr[changes_made(s) - 1])
+    return values
 
 
 def changes_made(s: State) -> int:
@@ -350,15 +325,15 @@ def broker_notes(s: State, r: int) -> list[str]:
     return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))
 
 
-def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
+def _with_answer(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
     """The lane of a follower that was Truncating, extended by its leader's answer in this step.
 
     Since 2.8 the answer is a response, which the lane shows while it is in flight.
     """
-    if alters_partitions(s):
+    same = (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
+    if alters_partitions(s) or not before.is_truncating[r] or not same:
         return lane
-    asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
-    if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
+    if s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]:
         return lane
     answer = epoch_answer(before, r)
     return (*lane, f"({answer})") if answer else lane
@@ -370,12 +345,12 @@ def epoch_answer(s: State, r: int) -> str:
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
             return ""
-        is_told = model.is_answered(s, leader, epoch)
-        return f"no epoch until {model.end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
+        has_end = model.is_answered(s, leader, epoch)
+        return f"no epoch until {model.end_offset_for(s, leader, epoch)}" if has_end else "no epoch"
     if not model.is_answered(s, leader, epoch):
         return f"e{epoch} unknown"
-    known = epoch if s.TRUNC == Truncation.KIP101 else model.epoch_for(s, leader, epoch)
-    return f"e{known} until {model.end_offset_for(s, leader, epoch)}"
+    answered = epoch if s.TRUNC == Truncation.KIP101 else model.epoch_for(s, leader, epoch)
+    return f"e{answered} until {model.end_offset_for(s, leader, epoch)}"
 
 
 def _role(s: State, r: int) -> str:
@@ -410,7 +385,7 @@ def epoch_cache_news(s: State, r: int) -> list[str]:
     """Return the entries of the leader epoch cache that differ from the expected ones: the offset at which each epoch
     begins in the log, and, if leaders enter their epochs at once, the offset at which the broker's own epoch will
     begin."""
-    found = []
+    news = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch
         expected = next(
@@ -419,8 +394,8 @@ def epoch_cache_news(s: State, r: int) -> list[str]:
         )
         start = s.epoch_cache[r][epoch]
         if start != expected:
-            found.append(f"{epoch}@{'-' if start == NONE else start}")
-    return found
+            news.append(f"{epoch}@{'-' if start == NONE else start}")
+    return news
 
 
 # ------------------------------------------------------------------------------------------------ one broker, since 2.8
@@ -437,11 +412,11 @@ def _progress(s: State, r: int) -> Iterator[Item]:
     """How far a running broker is behind the controller; with ZooKeeper, this matters for leaders only."""
     if not s.is_up[r]:
         return
-    known = s.partition_epoch[r]
-    if (has_kraft(s) or s.leader[r] == r) and known != s.controller_partition_epoch:
-        yield Item(f"p{known}", f"knows partition epoch {known}")
+    epoch = s.partition_epoch[r]
+    if (has_kraft(s) or s.leader[r] == r) and epoch != s.controller_partition_epoch:
+        yield Item(f"p{epoch}", f"knows partition epoch {epoch}")
     # By an answer, a broker can know more of the partition than it has read in the metadata log.
-    if has_kraft(s) and s.metadata_position[r] != known:
+    if has_kraft(s) and s.metadata_position[r] != epoch:
         yield Item(f"m{s.metadata_position[r]}", f"metadata read to {s.metadata_position[r]}")
 
 
@@ -457,7 +432,7 @@ def _isr_changes(s: State, r: int) -> Iterator[Item]:
         for sign, (own, flags) in views.items():
             if any(own[other] != flags[other] for other in range(s.replicas)):
                 yield Item(f"({sign} {spell_flags(s, own)})", f"knows {CONTROLLER[sign]} {spell_flags(s, own)}")
-    if s.is_up[r] and (made := changes_made(s)) > 0 and s.min_isr_changes_read[r] != made:
+    if s.is_up[r] and (changes := changes_made(s)) > 0 and s.min_isr_changes_read[r] != changes:
         minimum = model.known_min_insync_replicas(s, r)
         yield Item(f"min {minimum}", f"knows min.insync.replicas {minimum}")
     # A request can outlive its sender, and the change that it is about.
@@ -490,8 +465,8 @@ def _under_way(s: State, r: int) -> Iterator[Item]:
                 yield Item(f"late {follower}@{offset}", f"late fetch of {follower} from {offset}")
     for leader in range(s.replicas):
         if s.fetch[r][leader] == Fetch.DIVERGING:
-            told = f"{leader} says {spell_divergence(s, r, leader)}"
-            yield Item(told, told)
+            answer = f"{leader} says {spell_divergence(s, r, leader)}"
+            yield Item(answer, answer)
 
 
 def is_pending(s: State, leader: int) -> bool:
@@ -541,22 +516,22 @@ def spell_divergence(s: State, follower: int, leader: int) -> str:
 
 def news_of_clients(before: State | None, s: State) -> list[str]:
     """Return what clients did and learned in this step; for the first state, what they know."""
-    learned = [_read(before, s), *(_news(before, s, known) for known in (_skipped, _contradictions))]
+    read = [*_read(before, s), *_news(before, s, _skipped), *_news(before, s, _contradictions)]
     acknowledged = _news(before, s, _acknowledged)
     if before is None:
-        return [*chain(*learned), *acknowledged]
-    return [*_sent(before, s), *_decided(before, s), *chain(*learned), *_consumed(before, s), *acknowledged]
+        return [*read, *acknowledged]
+    return [*_sent(before, s), *_decided(before, s), *read, *_consumed(before, s), *acknowledged]
 
 
-def _news(before: State | None, s: State, known: Callable[[State], list[str]]) -> list[str]:
+def _news(before: State | None, s: State, phrases: Callable[[State], list[str]]) -> list[str]:
     """The phrases that are true now, and were not true before."""
-    earlier = [] if before is None else known(before)
-    return [phrase for phrase in known(s) if phrase not in earlier]
+    earlier = [] if before is None else phrases(before)
+    return [phrase for phrase in phrases(s) if phrase not in earlier]
 
 
 def _sent(before: State, s: State) -> list[str]:
     """Phrases for records that were sent in a transaction or sent again."""
-    found = [
+    phrases = [
         f"sends {spell_element(record)} in {name_transaction(s, s.transaction_of[record])}"
         for record in range(s.records)
         if s.transaction_of[record] != before.transaction_of[record]
@@ -564,21 +539,21 @@ def _sent(before: State, s: State) -> list[str]:
     if s.retries_left < before.retries_left:
         ends = [(r, before.log_end_offset[r]) for r in range(s.replicas)]
         grown = [f"sends {spell_element(s.log_record[r][end])} again" for r, end in ends if end < s.log_end_offset[r]]
-        found += grown or ["a resend is recognised"]
+        phrases += grown or ["a resend is recognised"]
     elif s.enable_idempotence:
-        found += _numbered(before, s)
-    return found
+        phrases += _numbered(before, s)
+    return phrases
 
 
 def _numbered(before: State, s: State) -> list[str]:
     """Phrases for records that an idempotent producer sends in vain, and for those that it renumbers."""
     if s.producer_epoch > before.producer_epoch:
-        records = [spell_element(one) for one in range(s.records) if s.has_sequence[one]]
+        records = [spell_element(record) for record in range(s.records) if s.has_sequence[record]]
         keeps_epoch = s.delete_records > 0 and any(
-            s.had_sequence[before.producer_epoch][one] for one in range(s.records)
+            s.had_sequence[before.producer_epoch][record] for record in range(s.records)
         )
-        what = "numbers from 0" if keeps_epoch else f"producer epoch {s.producer_epoch}"
-        return [f"{what}{': ' if records else ''}{' '.join(records)}"]
+        change = "numbers from 0" if keeps_epoch else f"producer epoch {s.producer_epoch}"
+        return [f"{change}{': ' if records else ''}{' '.join(records)}"]
     is_appended = any(s.log_end_offset[r] > before.log_end_offset[r] for r in range(s.replicas))
     if s.next_record > before.next_record and not is_appended:
         return [f"{spell_element(before.next_record)} is not appended"]
@@ -595,19 +570,19 @@ def _decided(before: State, s: State) -> list[str]:
 
 def _read(before: State | None, s: State) -> list[str]:
     """Phrases for records that became readable, and by which readers if the two isolation levels differ."""
-    found = []
+    phrases = []
     for offset in range(s.log_size):
-        is_new = s.exposed_record[offset] != NONE and (before is None or before.exposed_record[offset] == NONE)
-        is_stable = s.read_committed_record[offset] != NONE and (
-            before is None or before.read_committed_record[offset] == NONE
+        is_new, is_stable = (
+            getattr(s, name)[offset] != NONE and (before is None or getattr(before, name)[offset] == NONE)
+            for name in ("exposed_record", "read_committed_record")
         )
         record = s.exposed_record[offset] if is_new else s.read_committed_record[offset]
         if not (is_new or is_stable) or record >= s.records:
             continue
         who = "" if s.transactions == 0 or (is_new and is_stable) else f"read_{'un' if is_new else ''}committed "
         again = " again" if any(s.exposed_record[earlier] == record for earlier in range(offset)) else ""
-        found.append(f"{who}reads {spell_element(record)}{again}")
-    return found
+        phrases.append(f"{who}reads {spell_element(record)}{again}")
+    return phrases
 
 
 def _skipped(s: State) -> list[str]:
@@ -623,16 +598,16 @@ def _skipped(s: State) -> list[str]:
 
 def _consumed(before: State, s: State) -> list[str]:
     """Phrases for the consumers that have moved, or know another end of the log: what each has read, and its lag."""
-    found = []
+    phrases = []
     for consumer in range(s.consumers):
         position = s.position[consumer]
         if position != before.position[consumer] or s.known_end_offset[consumer] != before.known_end_offset[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
             was_reset = s.consumed_epoch[consumer] == NONE  # and the consumer has read nothing since
-            what = f"read {spell_element(record)}, " if record != NONE and not was_reset else ""
+            read = f"read {spell_element(record)}, " if record != NONE and not was_reset else ""
             lag = s.known_end_offset[consumer] - position
-            found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
-    return found
+            phrases.append(f"consumer {consumer} {read}at {position}, lag {lag}")
+    return phrases
 
 
 def _contradictions(s: State) -> list[str]:

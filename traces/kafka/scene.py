@@ -1,10 +1,8 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
-In:  a trace of Kafka's model.
-Out: lane titles and moments. Notes in a broker's lane show items other than its log, role and pointers: the ISR in a
-     leader's view, the leader's knowledge of its followers, the leader epoch cache if it differs from the log, and the
-     additions of the generations since 2.8. For every state, the fate of each record sent by then: words, each with the
-     step since which it is true.
+Notes in a broker's lane show items other than its log, role and pointers: the ISR in a leader's view, the leader's
+knowledge of its followers, the leader epoch cache if it differs from the log, and the additions of the generations
+since 2.8. The fate of a record consists of words, each with the step since which it is true.
 
 A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
 reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
@@ -15,8 +13,8 @@ that lost data while it stopped is judged once it is back). A later leader may r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from isrcheck.models.kafka.state.values import Fetch, IsolationLevel, TransactionState, Truncation
 from isrcheck.models.language.declarations import NONE
@@ -44,7 +42,6 @@ FETCHES = {
 }
 """A follower's outstanding fetch, by its stage."""
 
-
 ROLES = {"leader": "broker", "follower": "broker", "elected": "broker"}
 """The arguments of actions that are brokers."""
 
@@ -66,28 +63,22 @@ def lanes_of(instance: Instance) -> Lanes:
     return Lanes(groups, ROLES | {"consumer": "transaction_readers" if reads_committed else "readers"})
 
 
-def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """Return the titles of the lanes."""
-    return lanes_of(trace.instance).titles
-
-
 def moments(trace: Trace) -> tuple[Moment, ...]:
     """Return one moment per state, without the values of the variables."""
-    states = [State(trace.instance, cells) for cells in trace.states]
+    states = trace.named_states
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
-    offsets, told = max(1, *ends, *strays), fates(states)
-    lanes = lanes_of(trace.instance)
-    return scene.moments(trace, lanes, ACTIONS, EFFECTS, lambda position, s: _lanes(s, told[position], offsets), told)
+    offsets, by_state = max(1, *ends, *strays), fates(states)
+
+    def draw(position: int, s: State) -> tuple[Lane, ...]:
+        return _lanes(s, by_state[position], offsets)
+
+    return scene.moments(trace, lanes_of(trace.instance), ACTIONS, EFFECTS, draw, by_state)
 
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
     """The content of all lanes; every log is drawn with the largest number of offsets that the trace uses."""
-    lanes = [
-        _controller(s),
-        *(_broker(s, r, offsets) for r in range(s.replicas)),
-        _told(Lane("", "client"), s, fate, NONE),
-    ]
+    lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer("", s, fate, NONE)]
     lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
     lanes.append(_readers(s, "exposed_record", offsets))
     if s.transactions:
@@ -153,29 +144,19 @@ def _awaits_leadership(s: State, r: int) -> bool:
 
 
 def _notes(s: State, r: int) -> list[str]:
-    found = []
-    if _awaits_leadership(s, r):
-        found.append(f"elected for epoch {s.controller_epoch}")
+    notes = [f"elected for epoch {s.controller_epoch}"] if _awaits_leadership(s, r) else []
     if s.leader[r] == r:
-        found.append(f"ISR {spell_flags(s, s.isr[r])}")
-        known = [
-            f"{f}:{s.remote_log_end_offset[r][f]}"
-            for f in range(s.replicas)
-            if f != r and s.remote_log_end_offset[r][f] != NONE
-        ]
-        if known:
-            found.append(f"followers at {' '.join(known)}")
-        waiting = [spell_element(record) for record in range(s.records) if s.pending[record] == r]
-        if waiting:
-            found.append(f"acks=all waits: {' '.join(waiting)}")
-    found += [
-        f"{FETCHES[Fetch(s.fetch[r][leader])]} {leader}"
-        for leader in range(s.replicas)
-        if s.fetch[r][leader] != Fetch.NONE
-    ]
+        notes.append(f"ISR {spell_flags(s, s.isr[r])}")
+        ends = [(follower, s.remote_log_end_offset[r][follower]) for follower in range(s.replicas) if follower != r]
+        if offsets := [f"{follower}:{end}" for follower, end in ends if end != NONE]:
+            notes.append(f"followers at {' '.join(offsets)}")
+        if waiting := [spell_element(record) for record in range(s.records) if s.pending[record] == r]:
+            notes.append(f"acks=all waits: {' '.join(waiting)}")
+    fetches = [(leader, Fetch(s.fetch[r][leader])) for leader in range(s.replicas)]
+    notes += [f"{FETCHES[fetch]} {leader}" for leader, fetch in fetches if fetch != Fetch.NONE]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
-        found.append(f"epoch cache {' '.join(cache)}")
-    return [*found, *broker_notes(s, r)]
+        notes.append(f"epoch cache {' '.join(cache)}")
+    return [*notes, *broker_notes(s, r)]
 
 
 # -------------------------------------------------------------------------------------------------------------- clients
@@ -186,34 +167,32 @@ def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
     state = TransactionState(s.transaction_state[transaction])
     is_begun = any(s.transaction_of[record] == transaction for record in range(s.records))
     title = state.name.lower() if is_begun or state != TransactionState.OPEN else "not begun"
-    return _told(Lane(title, "client"), s, fate, transaction)
+    return _producer(title, s, fate, transaction)
 
 
-def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lane:
-    """Return the lane with the fate of one producer's records added."""
+def _producer(title: str, s: State, fates: tuple[Fate, ...], transaction: int) -> Lane:
+    """The lane of a producer, with the fates of its records: of those in a transaction, or of those in none (NONE)."""
     notes, alarms = [], []
-    for record, one in enumerate(fate):
+    for record, fate in enumerate(fates):
         if s.transaction_of[record] == transaction:
-            good = [word for word, _ in one.words[1:] if word not in BAD] or [one.words[0][0]]
-            bad = [word for word, _ in one.words if word in BAD]
-            notes.append(f"{one.record}: {', '.join(good)}")
-            alarms += [f"{one.record} is {' and '.join(bad)}"] if bad else []
-    return replace(lane, notes=tuple(notes), alarms=tuple(alarms))
+            good = [word for word, _ in fate.words[1:] if word not in BAD] or [fate.words[0][0]]
+            bad = [word for word, _ in fate.words if word in BAD]
+            notes.append(f"{fate.record}: {', '.join(good)}")
+            alarms += [f"{fate.record} is {' and '.join(bad)}"] if bad else []
+    return Lane(title, "client", notes=tuple(notes), alarms=tuple(alarms))
 
 
 def _readers(s: State, name: str, offsets: int) -> Lane:
     """The lane of readers: the record that was read first at each offset."""
     first = getattr(s, name)
-    cells = []
-    for offset in range(min(offsets, s.log_size)):
-        entry = first[offset]
-        if entry == NONE:
-            cells.append(Cell("", kind="free"))
-        else:
-            is_record = entry < s.records
-            text = spell_element(entry) if is_record else spell_entry(s, entry, 0)[:-1]
-            cells.append(Cell(text, kind="record" if is_record else "marker"))
+    cells = (_read_cell(s, first[offset]) for offset in range(min(offsets, s.log_size)))
     return Lane("first read", "client", tuple(cells))
+
+
+def _read_cell(s: State, entry: int) -> Cell:
+    if entry == NONE:
+        return Cell("", kind="free")
+    return Cell(spell_element(entry)) if entry < s.records else Cell(spell_entry(s, entry, 0)[:-1], kind="marker")
 
 
 # ------------------------------------------------------------------------------------------------- the fates of records
@@ -256,12 +235,14 @@ def _is_nowhere(s: State, record: int) -> bool:
 
 
 LASTING: Mapping[str, RecordCondition] = {
+    "sent": lambda s, record: bool(record < s.next_record),
     "acked": lambda s, record: bool(s.acknowledged[record]),
     "committed": _is_committed,
     "exposed": _is_exposed,
     "deleted": model.was_deleted,
 }
 PASSING: Mapping[str, RecordCondition] = {
+    "never sent": lambda s, record: bool(record >= s.next_record),
     "duplicated": _is_duplicated,
     "lost": _is_missing,
     "on no broker": _is_nowhere,
@@ -282,31 +263,25 @@ def _is_known(s: State, record: int) -> bool:
 
 def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
     """Return, for each state, the fates of the records that were sent or that occur in the state."""
-    found = []
-    since: dict[tuple[str, int], int] = {}
+    by_state = []
+    since: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for position, s in enumerate(states):
-        known = [record for record in range(s.records) if _is_known(s, record)]
-        for record in known:
-            if record < s.next_record:
-                since.setdefault(("sent", record), position)
-                since.pop(("never sent", record), None)
-            else:
-                since.setdefault(("never sent", record), position)
+        records = [record for record in range(s.records) if _is_known(s, record)]
+        for record in records:
+            words = since[record]
             for word, is_true in LASTING.items():
-                if (word, record) not in since and is_true(s, record):
-                    since[word, record] = position
-            is_promised = any((word, record) in since for word in PROMISES)
+                if word not in words and is_true(s, record):
+                    words[word] = position
+            is_promised = any(word in words for word in PROMISES)
             for word, is_true in PASSING.items():
                 if is_true(s, record) and (word != "lost" or is_promised):
-                    since.setdefault((word, record), position)
+                    words.setdefault(word, position)
                 else:
-                    since.pop((word, record), None)
-        found.append(tuple(_fate(since, record) for record in known))
-    return found
+                    words.pop(word, None)
+        by_state.append(tuple(_fate(record, since[record]) for record in records))
+    return by_state
 
 
-def _fate(since: Mapping[tuple[str, int], int], record: int) -> Fate:
-    words = [
-        (word, since[word, record]) for word in ("never sent", "sent", *LASTING, *PASSING) if (word, record) in since
-    ]
-    return Fate(spell_element(record), tuple(words))
+def _fate(record: int, since: Mapping[str, int]) -> Fate:
+    words = ("never sent", *LASTING, *(word for word in PASSING if word != "never sent"))
+    return Fate(spell_element(record), tuple((word, since[word]) for word in words if word in since))

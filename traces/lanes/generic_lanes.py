@@ -1,8 +1,5 @@
 """A trace of any model as a table: one column per element of the most frequent index domain, one for all other fields.
 
-In:  a trace.
-Out: titles and rows for table.py; for --full, every field of a state.
-
 The first row shows every field, each later row only the fields that changed.
 """
 
@@ -46,38 +43,35 @@ def _elements(instance: Instance, domain: type[Domain]) -> list[str]:
     return [spell_element(element) if domain.letters else str(element) for element in range(size)]
 
 
-def _in_lanes(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
-    return [layout for layout in instance.layouts.values() if layout.field.own and layout.field.own[0] is domain]
-
-
 def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
-    lanes = _in_lanes(instance, domain)
-    return [layout for layout in instance.layouts.values() if layout not in lanes]
+    """The fields that belong to no lane."""
+    return [layout for layout in instance.layouts.values() if not (layout.field.own and layout.field.own[0] is domain)]
+
+
+def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]]]]:
+    """For each column, its fields, each with the index of the column's element; of shared fields, the whole."""
+    domain = lane_domain(instance)
+    shared = _shared(instance, domain)
+    lanes = [layout for layout in instance.layouts.values() if layout not in shared]
+    elements = range(0 if domain is None else len(_elements(instance, domain)))
+    columns: list[list[tuple[FieldLayout, tuple[int, ...]]]]
+    columns = [[(layout, (element,)) for layout in lanes] for element in elements]
+    return [*columns, [(layout, ()) for layout in shared]] if shared else columns
 
 
 def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty."""
-    instance = trace.instance
-    domain = lane_domain(instance)
-    lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
-    width = 0 if domain is None else len(_elements(instance, domain))
-    found = []
+    columns = _columns(trace.instance)
+    step_rows = []
     before: Cells | None = None
     for position, cells in enumerate(trace.states):
-        columns = [
-            tuple(
-                f"{layout.name} {part}"
-                for layout in lanes
-                if (part := _news(instance, layout, before, cells, (element,)))
-            )
-            for element in range(width)
-        ]
-        if shared:
-            columns.append(tuple(line for layout in shared for line in _shared_news(instance, layout, before, cells)))
-        step = trace.spell_row(position)
-        found.append(StepRow(position, step, tuple(columns)))
+        news = (
+            tuple(line for layout, index in column for line in _news(trace.instance, layout, index, before, cells))
+            for column in columns
+        )
+        step_rows.append(StepRow(position, trace.spell_row(position), tuple(news)))
         before = cells
-    return found
+    return step_rows
 
 
 def legend(_trace: Trace) -> list[str]:
@@ -87,41 +81,31 @@ def legend(_trace: Trace) -> list[str]:
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
     """Return, for each state and each of its columns, one line of text for every field in that column."""
-    instance = trace.instance
-    domain = lane_domain(instance)
-    lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
-    width = 0 if domain is None else len(_elements(instance, domain))
-    found = []
-    for cells in trace.states:
-        columns = [
-            tuple(f"{layout.name} {spell_part(instance, layout, cells, (element,))}" for layout in lanes)
-            for element in range(width)
-        ]
-        if shared:
-            columns.append(tuple(f"{layout.name} {spell_part(instance, layout, cells)}" for layout in shared))
-        found.append(tuple(columns))
-    return found
+    instance, columns = trace.instance, _columns(trace.instance)
+    return [
+        tuple(
+            tuple(f"{layout.name} {spell_part(instance, layout, cells, index)}" for layout, index in column)
+            for column in columns
+        )
+        for cells in trace.states
+    ]
 
 
 def _news(
-    instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells, index: tuple[int, ...]
-) -> str | None:
-    """The text of a field, or of its element at `index`; None if it is the same in the state `before`."""
-    part = spell_part(instance, layout, cells, index)
-    return None if before is not None and spell_part(instance, layout, before, index) == part else part
-
-
-def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
-    """The changes of a field that belongs to no lane. The first row, a single cell and a set are shown as a whole; of
-    other fields, only the changed elements are shown."""
-    if before is None or is_one_value(layout):
-        part = _news(instance, layout, before, cells, ())
-        return [] if part is None else [f"{layout.name} {part}"]
-    letters = layout.field.over[0].letters
+    instance: Instance, layout: FieldLayout, index: tuple[int, ...], before: Cells | None, cells: Cells
+) -> list[str]:
+    """The changes of a field, or of its element at `index`. An element, the first row, a single cell and a set are
+    shown as a whole; of other fields, only the changed elements are shown."""
+    name, indices = layout.name, {layout.name: index}
+    if before is not None and not index and not is_one_value(layout):
+        letters = layout.field.over[0].letters
+        numbers = range(layout.sizes[0])
+        indices = {f"{name}[{spell_element(number) if letters else number}]": (number,) for number in numbers}
+    texts = {name: spell_part(instance, layout, cells, place) for name, place in indices.items()}
     return [
-        f"{layout.name}[{spell_element(element) if letters else element}] {part}"
-        for element in range(layout.sizes[0])
-        if (part := _news(instance, layout, before, cells, (element,)))
+        f"{name} {text}"
+        for name, text in texts.items()
+        if before is None or spell_part(instance, layout, before, indices[name]) != text
     ]
 
 
@@ -133,6 +117,6 @@ def is_one_value(layout: FieldLayout) -> bool:
 def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:
     """Return these fields of a state (None: all), one per line."""
     shown = instance.layouts.values() if layouts is None else layouts
-    told = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
-    width = max(len(name) for name, _ in told)
-    return [f"{name:<{width}}  {text}" for name, text in told]
+    texts = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
+    width = max(len(name) for name, _ in texts)
+    return [f"{name:<{width}}  {text}" for name, text in texts]

@@ -1,9 +1,7 @@
 """A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
 
-In:  built from a trace (kafka/scene.py, drawing/scene.py) or a file of another tool (drawing/scene.py);
-     the table of a model, which says for each action its words and its messages.
-Out: plain values, which drawing.py, page.py and sequence.py only read; steps in plain words. All text in them is plain
-     text, never markup.
+The data come from a trace (kafka/scene.py, drawing/scene.py) or from a file of another tool (drawing/scene.py). All
+text in them is plain text, never markup. The table of a model says for each action its words and its messages.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from string import Formatter
 from types import MappingProxyType
 from typing import Any
@@ -43,20 +42,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lane:
-    """The content of one column after a step.
-
-    `role` determines the colour (leader, elected, zombie, follower, truncating, down, or none); `cells` is a log by
-    offset; `pointers` are named offsets (log start, LSO, HW, LEO); `notes` are lines of text, and `alarms` are notes
-    that report a failure. `characters` is the length of the longest line.
-    """
+    """The content of one column after a step."""
 
     title: str = ""
     role: str = ""
+    """Determines the colour: leader, elected, zombie, follower, truncating, down, or none."""
     cells: tuple[Cell, ...] = ()
+    """A log, by offset."""
     pointers: tuple[tuple[str, int], ...] = ()
+    """Named offsets: log start, LSO, HW, LEO."""
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
+    """Notes that report a failure."""
     characters: int = 26
+    """The length of the longest line."""
 
 
 @dataclass(frozen=True)
@@ -93,36 +92,37 @@ class Fate:
 
 @dataclass(frozen=True)
 class Moment:
-    """A step and the state after it; for state 0, `step` describes the initial state. `words` describe the step for
-    readers who do not know the model.
-
-    `variables` holds the lines of every field of the state, in the order of the scene's names.
-    """
+    """A step and the state after it."""
 
     step: str
+    """For state 0, a description of the initial state."""
     lanes: tuple[Lane, ...]
     arrows: tuple[Arrow, ...] = ()
     marks: tuple[Mark, ...] = ()
     fates: tuple[Fate, ...] = ()
     variables: tuple[tuple[str, ...], ...] = ()
+    """The lines of every field of the state, in the order of the scene's names."""
     words: str = ""
+    """The step for readers who do not know the model."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole trace, ready for drawing. If it is a lasso, its last state is that of moment `loop`, and it continues
-    from there for ever.
-
-    `title` is the trace's headline, `caption` its property and its verdict, `subtitle` its model and configuration.
-    """
+    """A whole trace, ready for drawing."""
 
     title: str
+    """The headline of the trace."""
     caption: str
+    """The property and the verdict."""
     subtitle: str
+    """The model and its configuration."""
     lanes: tuple[str, ...]
+    """The titles of the lanes."""
     variables: tuple[str, ...]
+    """The names of the variables."""
     moments: tuple[Moment, ...]
     loop: int | None = None
+    """Of a lasso, the moment whose state is also its last; the behaviour continues from there for ever."""
 
 
 # ------------------------------------------------------------------------------------------------- lanes, and one step
@@ -145,22 +145,20 @@ class Lanes:
     def number(self, group: str, index: int = 0) -> int:
         """Return the number of a lane, given by its group and its place there. All share the only lane of a group."""
         groups = [*self.groups]
-        first = sum(len(self.groups[one]) for one in groups[: groups.index(group)])
+        first = sum(len(self.groups[name]) for name in groups[: groups.index(group)])
         return first + (index if len(self.groups[group]) > 1 else 0)
 
 
 def declares(instance: Instance, state: type, configuration: type) -> bool:
     """Whether a model has all the fields of a class of fields, and all the entries of a class of entries."""
-    fields, entries = _declared(state, configuration)
-    return instance.layouts.keys() >= fields and instance.model.entries.keys() >= entries
+    return instance.layouts.keys() >= _declared(state, Field) and instance.model.entries.keys() >= _declared(
+        configuration, Entry
+    )
 
 
 @cache
-def _declared(state: type, configuration: type) -> tuple[frozenset[str], frozenset[str]]:
-    return (
-        frozenset(name for name, one in vars(state).items() if isinstance(one, Field)),
-        frozenset(name for name, one in vars(configuration).items() if isinstance(one, Entry)),
-    )
+def _declared(owner: type, kind: type) -> frozenset[str]:
+    return frozenset(name for name, value in vars(owner).items() if isinstance(value, kind))
 
 
 def numbered(name: str, count: int) -> list[str]:
@@ -170,7 +168,7 @@ def numbered(name: str, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Item:
-    """A part of a lane, if it is worth showing: as a sign in a table, and as a note on a page ("": in one of them)."""
+    """A part of a lane that is worth showing: its sign in a table, and its note on a page ("": not shown there)."""
 
     sign: str = ""
     note: str = ""
@@ -178,12 +176,16 @@ class Item:
 
 def signs(*items: Iterable[Item]) -> list[str]:
     """Return the signs of items."""
-    return [item.sign for some in items for item in some if item.sign]
+    return [item.sign for group in items for item in group if item.sign]
 
 
 def notes(*items: Iterable[Item]) -> list[str]:
     """Return the notes of items."""
-    return [item.note for some in items for item in some if item.note]
+    return [item.note for group in items for item in group if item.note]
+
+
+Participant = str | tuple[str, int]
+"""Whose lane: an argument of the step, such as `leader`; the only lane of a group; or a group and a place in it."""
 
 
 class UnknownArgumentError(AttributeError):
@@ -207,21 +209,21 @@ class StepContext:
             raise UnknownArgumentError(name)
         return self.arguments[name]
 
-    def lane(self, who: str | int) -> int:
-        """Return the number of a lane: of an argument, such as `leader`, or of a participant without a group."""
-        if isinstance(who, int):
-            return who
+    def lane(self, who: Participant) -> int:
+        """Return the number of the lane of a participant."""
+        if isinstance(who, tuple):
+            return self.lanes.number(*who)
         if who in self.arguments:
             return self.lanes.number(self.lanes.roles.get(who, who), self.arguments[who])
         if who not in self.lanes.groups:
             raise UnknownArgumentError(who)
         return self.lanes.number(who)
 
-    def arrow(self, source: str | int, target: str | int, text: str, kind: str = REQUEST) -> Arrow:
+    def arrow(self, source: Participant, target: Participant, text: str, kind: str = REQUEST) -> Arrow:
         """Return a message from one lane to another."""
         return Arrow(self.lane(source), self.lane(target), text, kind)
 
-    def mark(self, who: str | int, text: str, kind: str = NOTE) -> Mark:
+    def mark(self, who: Participant, text: str, kind: str = NOTE) -> Mark:
         """Return an event in a lane."""
         return Mark(self.lane(who), text, kind)
 
@@ -275,12 +277,7 @@ def befalls(who: str, text: Text, kind: str = NOTE) -> MessageFinder:
 
 def in_turn(*finders: MessageFinder) -> MessageFinder:
     """Return one finder of everything that several finders find."""
-
-    def find(context: StepContext) -> Events:
-        for finder in finders:
-            yield from finder(context)
-
-    return find
+    return lambda context: chain.from_iterable(finder(context) for finder in finders)
 
 
 def _spelled(text: Text, context: StepContext) -> str:
@@ -307,7 +304,7 @@ def takes(words: str | Callable[..., object]) -> frozenset[str]:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Return items as a part of a sentence: `a`, `a and b`, `a, b and c`; `nothing` if there are none."""
+    """Return items as a part of a sentence: `a`, `a and b`, `a, b and c`; without items `nothing`."""
     *others, last = [*items] or ["nothing"]
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -322,10 +319,9 @@ def moments(
 ) -> tuple[Moment, ...]:
     """Return one moment per state, without the values of the variables. `draw` returns the lanes after a step, given by
     its number and the state; `effects` find events of any action."""
-    states = [State(trace.instance, cells) for cells in trace.states]
-    found = []
+    states, moments = trace.named_states, []
     for position, s in enumerate(states):
-        happened: list[Arrow | Mark] = []
+        events: list[Arrow | Mark] = []
         if position:
             step = trace.steps[position - 1]
             arguments, spelled = arguments_of(trace.instance, step), spelled_arguments(trace.instance, step)
@@ -333,15 +329,10 @@ def moments(
             view = actions.get(step.action)
             if view is not None and view.messages is not None:
                 with suppress(UnknownArgumentError):
-                    happened += view.messages(context)
-            happened += (event for effect in effects for event in effect(context))
-        found.append(
-            Moment(
-                trace.spell_row(position),
-                draw(position, s),
-                tuple(one for one in happened if isinstance(one, Arrow)),
-                tuple(one for one in happened if isinstance(one, Mark)),
-                fates[position] if fates is not None else (),
-            )
-        )
-    return tuple(found)
+                    events += view.messages(context)
+            events += (event for effect in effects for event in effect(context))
+        arrows = tuple(event for event in events if isinstance(event, Arrow))
+        marks = tuple(event for event in events if isinstance(event, Mark))
+        fate = fates[position] if fates is not None else ()
+        moments.append(Moment(trace.spell_row(position), draw(position, s), arrows, marks, fate))
+    return tuple(moments)

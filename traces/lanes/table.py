@@ -1,8 +1,7 @@
 """Text for a terminal: rows in columns that are as narrow as their contents, lines of a given width, and colours.
 
-In:  titles, and rows whose cells are lists of lines; a text and a width; the environment.
-Out: lines. Columns are two spaces apart; lines have no trailing spaces. Text that is already laid out gets colours for
-     leaders, the epochs of entries, unchanged cells and verdicts; so colours do not widen anything.
+Columns are two spaces apart; lines have no trailing spaces. Text that is already laid out gets colours for leaders, the
+epochs of entries, unchanged cells and verdicts; so colours do not widen anything.
 """
 
 from __future__ import annotations
@@ -75,39 +74,34 @@ def _step(text: str, width: int) -> tuple[str, ...]:
 def grid(rows: Sequence[Row], paints: Sequence[Paint] = ()) -> list[str]:
     """Return rows in columns; `paints` colours each column, except in the first row, the heading."""
     widths = [max(len(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
-    found = []
+    lines = []
     for position, row in enumerate(rows):
         used = paints if paints and position else [str] * len(widths)
         for parts in zip_longest(*row, fillvalue=""):
-            padded = [part.ljust(width) for part, width in zip(parts, widths, strict=True)]
-            # There are no trailing spaces, and colours do not widen a column.
-            while padded and not padded[-1].strip():
-                padded.pop()
-            if padded:
-                padded[-1] = padded[-1].rstrip()
-            painted = [
-                paint(text.rstrip()) + " " * (len(text) - len(text.rstrip()))
-                for paint, text in zip(used, padded, strict=False)
-            ]
-            found.append((GAP + GAP.join(painted)) if painted else "")
-    return found
+            texts = [part.rstrip() for part in parts]
+            while texts and not texts[-1]:
+                texts.pop()
+            # Spaces are not coloured, and none follow the last column, so colours do not widen a column.
+            columns = zip(used, texts, widths, strict=False)
+            line = "".join(GAP + paint(text) + " " * (width - len(text)) for paint, text, width in columns)
+            lines.append(line.rstrip(" "))
+    return lines
 
 
 def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
     """Return the content of `lay_out` for a terminal that is too narrow for a table: each step, then a line per changed
     column."""
-    found = []
+    lines = []
     for row in rows:
-        found += wrapped(f"{row.number}  {row.step}", GAP, width)
+        lines += wrapped(f"{row.number}  {row.step}", GAP, width)
         for title, cell in zip(titles, row.cells, strict=True):
             for position, line in enumerate(cell):
                 # Lines after the first follow the title of their column without repeating the title.
                 lead = f"{title}: " if position == 0 else GAP
                 first, *others = wrapped(f"{lead}{line.strip()}", GAP * 2, width) or [""]
                 start = min(len(first), len(first) - len(first.lstrip()) + len(lead))
-                found.append(first[:start] + paint(first[start:]))
-                found += map(paint, others)
-    return found
+                lines += [first[:start] + paint(first[start:]), *map(paint, others)]
+    return lines
 
 
 def widest(lines: Sequence[str]) -> int:
@@ -131,11 +125,11 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 
 def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
     """Break lines of any length to fit the width, each with its own indentation."""
-    found = []
+    broken = []
     for line in lines:
         text = line.lstrip(" ")
-        found += wrapped(text, line[: len(line) - len(text)], width) or [""]
-    return found
+        broken += wrapped(text, line[: len(line) - len(text)], width) or [""]
+    return broken
 
 
 PIECE = 10_000
@@ -208,9 +202,9 @@ class Ink:
         """Return the text of a Kafka lane with each epoch in its colour, and leaders in bold."""
         return self.paint(text, FAINT) if text == UNCHANGED else OF_AN_EPOCH.sub(self._of_an_epoch, text)
 
-    def _of_an_epoch(self, found: re.Match[str]) -> str:
-        colour = EPOCHS[int(found[2]) % len(EPOCHS)]
-        return self.paint(found[0], BOLD, colour) if found[1] == "L" else self.paint(found[0], colour)
+    def _of_an_epoch(self, word: re.Match[str]) -> str:
+        colour = EPOCHS[int(word[2]) % len(EPOCHS)]
+        return self.paint(word[0], BOLD, colour) if word[1] == "L" else self.paint(word[0], colour)
 
     def verdict(self, verdict: str, text: str) -> str:
         """Return text in the colour of a verdict: red for a failure, yellow for a permitted failure."""
@@ -219,14 +213,12 @@ class Ink:
 
 @dataclass(frozen=True)
 class Look:
-    """The width of a view, and whether it has colours.
-
-    `fits` is true if the width is that of a terminal, so nothing may be wider. Otherwise a table may be wider.
-    """
+    """The width of a view, and its colours."""
 
     width: int = WIDTH
     ink: Ink = Ink()
     fits: bool = False
+    """Whether the width is that of a terminal, so nothing may be wider. Otherwise a table may be wider."""
 
 
 PLAIN = Look()

@@ -1,7 +1,6 @@
 """What the clients of a partition did and saw in a trace of the model `cap`, for checkers of consistency.
 
-In:  a certified trace.
-Out: `Operation`s, and lines of JSON: one event a line, with the numbers and names of Jepsen and Knossos.
+The lines of JSON are one event each, with the numbers and names of Jepsen and Knossos.
 """
 
 from __future__ import annotations
@@ -21,40 +20,35 @@ WRITES, READS = ("client_writes", "client_writes_in_vain"), "client_reads"
 
 @dataclass(frozen=True)
 class Operation:
-    """A write of a record, or a read, which returns the records in the order of the log.
-
-    It begins and ends with the steps `invoked` and `answered`; None: the client never got an answer.
-    """
+    """A write of a record, or a read, which returns the records in the order of the log."""
 
     client: int
     is_read: bool
     records: tuple[int, ...]
     invoked: int
+    """The step with which it begins."""
     answered: int | None
+    """The step with which it ends; None: the client never got an answer."""
 
 
 def operations_of(trace: Trace) -> list[Operation]:
     """Return the operations in the order in which they were invoked. Raises UsageError for a trace of another model."""
-    if trace.instance.model.name != MODEL:
-        raise UsageError(
-            f"a trace of {trace.instance.model.name} has no reads of clients; give one of the model {MODEL}"
-        )
+    if (name := trace.instance.model.name) != MODEL:
+        raise UsageError(f"a trace of {name} has no reads of clients; give a trace of the model {MODEL}")
     return list(_operations(trace))
 
 
 def events(operations: Sequence[Operation]) -> list[str]:
     """Return the history as lines of JSON: `invoke`, and `ok` if a client got an answer."""
-    found = []
-    for number, one in enumerate(operations):
-        f, value = ("read", list(one.records)) if one.is_read else ("append", one.records[0])
-        found.append((one.invoked, 0, number, one.client, "invoke", f, None if one.is_read else value))
-        if one.answered is not None:
-            found.append((one.answered, 1, number, one.client, "ok", f, value))
-    names = ("process", "type", "f", "value")
-    return [
-        json.dumps({"index": index, "step": step, **dict(zip(names, rest, strict=True))})
-        for index, (step, _, _, *rest) in enumerate(sorted(found, key=lambda event: event[:3]))
-    ]
+    history = []
+    for number, operation in enumerate(operations):
+        f, value = ("read", list(operation.records)) if operation.is_read else ("append", operation.records[0])
+        event = {"process": operation.client, "type": "invoke", "f": f, "value": None if operation.is_read else value}
+        history.append((operation.invoked, 0, number, event))
+        if operation.answered is not None:
+            history.append((operation.answered, 1, number, event | {"type": "ok", "value": value}))
+    ordered = sorted(history, key=lambda entry: entry[:3])
+    return [json.dumps({"index": index, "step": step, **event}) for index, (step, *_, event) in enumerate(ordered)]
 
 
 def _operations(trace: Trace) -> Iterator[Operation]:

@@ -1,8 +1,7 @@
 """Traces of other tools: ITF, as Apalache and Quint write it, and the output of TLC with -dumpTrace json.
 
-In:  the text of a file from any source.
-Out: a `ForeignTrace`, all of it text, in the notation of the tool; every defect of a file is one UsageError. Nothing in
-     a file is ever executed. Lines for a terminal or a pipe: one row per step, with the variables that changed.
+All of a `ForeignTrace` is text, in the notation of the tool. Every defect of a file is one UsageError. Nothing in a
+file is ever executed.
 
 ITF is described by Apalache's ADR-015 and by the code of Quint (src/itf.ts, whose `mbt::` keys name actions and picks).
 TLC's format follows from its code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
@@ -15,16 +14,16 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files
 from isrcheck.traces.format.files import ACTION, PICKS
-from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, lines_of
+from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, Row, grid, lines_of
 
 # --------------------------------------------------------------------------------------------------------------- values
 
@@ -36,67 +35,67 @@ NAME = re.compile(r"[\w:.-]+")
 
 @dataclass(frozen=True)
 class Spelling:
-    """The notation of a language: the text before, between and after the elements of a value."""
+    """The notation of a language: the text before, between and after the elements of each kind of value."""
 
     truths: tuple[str, str]
+    """False and true."""
     sequence: tuple[str, str]
+    """Before and after the elements of a sequence."""
     pair: tuple[str, str]
+    """Before and after the elements of a tuple."""
     group: tuple[str, str]
+    """Before and after the elements of a set."""
     mapping: tuple[str, str, str, str]
+    """Before a map, between key and value, between two entries, after the map."""
     fields: tuple[str, str, str]
+    """Before a record, between name and value, after the record."""
     tagged: tuple[str, str, str]
+    """Before the tag of a variant, between tag and value, after the value."""
 
 
 TLA = Spelling(
-    ("FALSE", "TRUE"),
-    ("<<", ">>"),
-    ("<<", ">>"),
-    ("{", "}"),
-    ("(", " :> ", " @@ ", ")"),
-    ("[", " |-> ", "]"),
-    ('Variant("', '", ', ")"),
+    truths=("FALSE", "TRUE"),
+    sequence=("<<", ">>"),
+    pair=("<<", ">>"),
+    group=("{", "}"),
+    mapping=("(", " :> ", " @@ ", ")"),
+    fields=("[", " |-> ", "]"),
+    tagged=('Variant("', '", ', ")"),
 )
 QUINT = Spelling(
-    ("false", "true"),
-    ("[", "]"),
-    ("(", ")"),
-    ("Set(", ")"),
-    ("Map(", " -> ", ", ", ")"),
-    ("{ ", ": ", " }"),
-    ("", "(", ")"),
+    truths=("false", "true"),
+    sequence=("[", "]"),
+    pair=("(", ")"),
+    group=("Set(", ")"),
+    mapping=("Map(", " -> ", ", ", ")"),
+    fields=("{ ", ": ", " }"),
+    tagged=("", "(", ")"),
 )
 
 
 def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
     """Return a value of an ITF trace as text; an unknown form is read as a record. Raises UsageError."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
-
-    def inner(one: Any) -> str:
-        return spell_itf(one, spelling, depth + 1)
-
+    inner = partial(spell_itf, spelling=spelling, depth=depth + 1)
     match value:
-        case {"#bigint": digits, **rest} if not rest:
-            _require(
-                isinstance(digits, str) and re.fullmatch(r"-?[0-9]+", digits, re.ASCII) is not None,
-                "not a #bigint",
-                value,
-            )
+        case {"#bigint": digits, **others} if not others:
+            _require(re.fullmatch(r"-?[0-9]+", digits if isinstance(digits, str) else ""), "not a #bigint", value)
             return str(digits)
-        case {"#unserializable": text, **rest} if not rest:
+        case {"#unserializable": text, **others} if not others:
             _require(isinstance(text, str), "not an #unserializable", value)
             return escaped(text)
-        case {"#tup": parts, **rest} if not rest:
+        case {"#tup": parts, **others} if not others:
             return _around(spelling.pair, map(inner, _list(parts, "#tup", value)))
-        case {"#set": parts, **rest} if not rest:
+        case {"#set": parts, **others} if not others:
             return _around(spelling.group, map(inner, _list(parts, "#set", value)))
-        case {"#map": pairs, **rest} if not rest:
-            return _map(_list(pairs, "#map", value), spelling, depth)
-        case {"tag": str(tag), **rest} if set(rest) <= {"value"}:
-            return _variant(tag, rest.get("value", {}), spelling, depth)
+        case {"#map": pairs, **others} if not others:
+            return _map(_list(pairs, "#map", value), spelling, inner)
+        case {"tag": str(tag), **others} if set(others) <= {"value"}:
+            return _variant(tag, others.get("value", {}), spelling, inner)
         case dict():
             before, between, behind = spelling.fields
-            parts = ", ".join(f"{_name(name)}{between}{inner(one)}" for name, one in value.items())
-            return f"{before}{parts}{behind}" if parts else f"{before}{behind}".replace("  ", "")
+            fields = ", ".join(f"{_name(name)}{between}{inner(part)}" for name, part in value.items())
+            return f"{before}{fields}{behind}" if fields else f"{before}{behind}".replace("  ", "")
         case list():
             return _around(spelling.sequence, map(inner, value))
     return _plain(value, spelling)
@@ -109,10 +108,10 @@ def spell_tlc(value: Any, depth: int = 0) -> str:
     match value:
         case dict():
             before, between, behind = TLA.fields
-            parts = (f"{_name(name)}{between}{spell_tlc(one, depth + 1)}" for name, one in value.items())
-            return f"{before}{', '.join(parts)}{behind}"
+            fields = (f"{_name(name)}{between}{spell_tlc(part, depth + 1)}" for name, part in value.items())
+            return _around((before, behind), fields)
         case list():
-            return _around(("[", "]"), (spell_tlc(one, depth + 1) for one in value))
+            return _around(("[", "]"), (spell_tlc(part, depth + 1) for part in value))
     return _plain(value, TLA)
 
 
@@ -126,25 +125,22 @@ def _around(brackets: tuple[str, str], parts: Iterable[str]) -> str:
     return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
 
 
-def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
+def _map(pairs: list[Any], spelling: Spelling, inner: Callable[[Any], str]) -> str:
     before, between, after, behind = spelling.mapping
-    parts = []
     for pair in pairs:
         _require(isinstance(pair, list) and len(pair) == 2, "not a pair in a #map", pair)
-        key, one = (spell_itf(part, spelling, depth + 1) for part in pair)
-        parts.append(f"{key}{between}{one}")
-    if not parts and spelling is TLA:
+    if not pairs and spelling is TLA:
         return "<<>>"  # the function with an empty domain, which is the empty sequence
-    return f"{before}{after.join(parts)}{behind}"
+    return f"{before}{after.join(between.join(map(inner, pair)) for pair in pairs)}{behind}"
 
 
-def _variant(tag: str, value: Any, spelling: Spelling, depth: int) -> str:
+def _variant(tag: str, value: Any, spelling: Spelling, inner: Callable[[Any], str]) -> str:
     """A variant as text; a variant without a value is its tag alone if the language allows that."""
     before, between, behind = spelling.tagged
     is_bare = value in ({}, {"#tup": []}, {"tag": "UNIT"}, {"tag": "UNIT", "value": {"#tup": []}})
     if spelling is QUINT and is_bare:
         return "()" if tag == "UNIT" else _name(tag)
-    return f"{before}{_name(tag)}{between}{spell_itf(value, spelling, depth + 1)}{behind}"
+    return f"{before}{_name(tag)}{between}{inner(value)}{behind}"
 
 
 def _name(name: str) -> str:
@@ -153,14 +149,13 @@ def _name(name: str) -> str:
 
 def _list(value: Any, form: str, whole: Any) -> list[Any]:
     _require(isinstance(value, list), f"not a {form}", whole)
-    found: list[Any] = value
-    return found
+    return cast("list[Any]", value)
 
 
-def _require(is_fine: bool, what: str, value: Any = None) -> None:
-    if not is_fine:
+def _require(condition: object, problem: str, value: Any = None) -> None:
+    if not condition:
         shown = "" if value is None else f": {escaped(json.dumps(value)[:60])}"
-        raise UsageError(f"{what}{shown}; the trace is damaged")
+        raise UsageError(f"{problem}{shown}; the trace is damaged")
 
 
 # --------------------------------------------------------------------------------------------------------------- traces
@@ -173,36 +168,32 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class ForeignTrace:
-    """A trace of an unknown model: the tool that wrote it, and the variables of each state as text.
-
-    `actions` holds, for each state, the action that led to it, if known. A trace with a `loop` continues after its last
-    state with the state of that number, by the action `back`.
-    """
+    """A trace of an unknown model: the tool that wrote it, and the variables of each state as text."""
 
     source: str
+    """The tool that wrote the trace, and the model's file."""
     variables: tuple[str, ...]
     states: tuple[Mapping[str, str], ...]
     actions: tuple[str | None, ...]
+    """For each state, the action that led to it, if it is known."""
     loop: int | None
+    """The state with which the trace continues after its last state."""
     back: str | None = None
+    """The action that leads back to the state `loop`."""
 
 
 def find(path: Path) -> ForeignTrace | None:
     """Return the trace of another tool in this file; None if isrcheck wrote it or it is not JSON. Raises UsageError."""
-    try:
+    with files.blaming(path):
         text = files.read_text(path)
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        return None if _is_ours(document) else read(document)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-
-
-def _is_ours(document: Any) -> bool:
-    meta = document.get("#meta") if isinstance(document, dict) else None
-    return isinstance(meta, dict) and "isrcheck" in meta
+        match document:
+            case {"#meta": {"isrcheck": _}}:
+                return None
+        return read(document)
 
 
 def read(document: Any) -> ForeignTrace:
@@ -243,8 +234,8 @@ def _read_itf(document: Mapping[str, Any]) -> ForeignTrace:
             constants = {name: values[name] for name in map(escaped, _names(document, "params")) if name in values}
     if not states:
         raise UsageError("it has no states; write the trace again")
-    known = [escaped(name) for name in names if name not in (ACTION, PICKS)]
-    variables = tuple(dict.fromkeys([*known, *_variables(tuple(states))]))
+    declared = [escaped(name) for name in names if name not in (ACTION, PICKS)]
+    variables = tuple(dict.fromkeys([*declared, *_variables(tuple(states))]))
     return ForeignTrace(_itf_source(meta), variables, tuple(states), tuple(actions), _loop(document, len(states)))
 
 
@@ -279,10 +270,8 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
     for name, value in state.items():
         if name in ("#meta", ACTION, PICKS):
             continue
-        try:
+        with files.blaming(f"state {position}, {escaped(name)}"):
             values[escaped(name)] = spell_itf(value, spelling)
-        except UsageError as error:
-            raise UsageError(f"state {position}, {escaped(name)}: {error}") from None
     action = state.get(ACTION)
     if not isinstance(action, str) or not action:
         return values, None
@@ -290,26 +279,25 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """The arguments of the action. Quint lists the arguments (`picks`) of all actions; those of the others are None."""
-    found = []
+    """The arguments of the action. Quint lists the arguments (`picks`) of all actions; other actions have `None`."""
+    arguments = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:
-            case {"tag": "None", **rest} if set(rest) <= {"value"}:
+            case {"tag": "None", **others} if set(others) <= {"value"}:
                 continue
-            case {"tag": "Some", "value": picked}:
-                found.append(f"{escaped(name)} = {spell_itf(picked, spelling)}")
-            case _:
-                found.append(f"{escaped(name)} = {spell_itf(value, spelling)}")
-    return f"({', '.join(found)})" if found else ""
+            case {"tag": "Some", "value": value}:
+                pass
+        arguments.append(f"{escaped(name)} = {spell_itf(value, spelling)}")
+    return f"({', '.join(arguments)})" if arguments else ""
 
 
 # ------------------------------------------------------------------------------------------------------------------ TLC
 
 
-def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
+def _read_tlc(document: Mapping[str, Any]) -> ForeignTrace:
     numbered: dict[int, dict[str, str]] = {}
-    for position, one in enumerate(found["state"]):
-        match one:
+    for position, entry in enumerate(document["state"]):
+        match entry:
             case [int(number), dict(state)]:
                 if number in numbered:
                     raise UsageError(f"it has two states {number}, so several traces; give a file with one trace")
@@ -321,7 +309,7 @@ def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
     order = sorted(numbered)
     actions: dict[int, str] = {}
     loop, back = None, None
-    for edge in found.get("action") or []:
+    for edge in document.get("action") or []:
         match edge:
             case [[int(before), _], dict(action), [int(after), _]] if {before, after} <= numbered.keys():
                 if after > before:
@@ -337,19 +325,18 @@ def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
 def _tlc_state(position: int, state: Any) -> dict[str, str]:
     if not isinstance(state, dict):
         raise UsageError(f"state {position} is not an object; the trace is damaged")
-    try:
+    with files.blaming(f"state {position}"):
         return {escaped(name): spell_tlc(value) for name, value in state.items()}
-    except UsageError as error:
-        raise UsageError(f"state {position}: {error}") from None
 
 
 def _tlc_action(action: Mapping[str, Any]) -> str:
     """The name of an action, with its parameters if TLC wrote them."""
-    name, names, values = (action.get(key) for key in ("name", "parameters", "context"))
-    told = []
-    if isinstance(names, list) and isinstance(values, dict):
-        told = [f"{escaped(one)} = {spell_tlc(values[one])}" for one in names if isinstance(one, str) and one in values]
-    return escaped(str(name or "not named")) + (f"({', '.join(told)})" if told else "")
+    name, parameters, values = (action.get(key) for key in ("name", "parameters", "context"))
+    arguments = []
+    if isinstance(parameters, list) and isinstance(values, dict):
+        names = (name for name in parameters if isinstance(name, str) and name in values)
+        arguments = [f"{escaped(name)} = {spell_tlc(values[name])}" for name in names]
+    return escaped(str(name or "not named")) + (f"({', '.join(arguments)})" if arguments else "")
 
 
 # -------------------------------------------------------------------------------------------------------------- as text
@@ -362,10 +349,8 @@ MOST_STEP = 40
 
 
 def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
-    """Return the steps with their changes; `full`: every variable of every state; `step`: the variables of one state.
-
-    Raises UsageError if there is no such step.
-    """
+    """Return a row for each step, with the variables that changed; with `full`, every variable of every state; with
+    `step`, the variables of one state. Raises UsageError if the trace has no such step."""
     last = len(foreign.states) - 1
     if step is not None and not -last - 1 <= step <= last:
         raise UsageError(f"--step {step}: the trace has the steps 0..{last}")
@@ -390,13 +375,9 @@ def _table(foreign: ForeignTrace, width: int) -> list[str]:
         [line for name in changed(foreign, position) for line in _lines(_value(foreign, position, name), room)]
         for position in positions
     ]
-    table = [(["#"], ["step"], ["changes"])]
-    table += [([str(i)], steps[i], changes[i] or [UNCHANGED]) for i in positions]
-    return [
-        f"{GAP}{number:>{digits}}{GAP}{step:<{column}}{GAP}{change}".rstrip()
-        for row in table
-        for number, step, change in zip_longest(*row, fillvalue="")
-    ]
+    rows: list[Row] = [[("#".rjust(digits),), ("step",), ("changes",)]]
+    rows += [[(str(i).rjust(digits),), tuple(steps[i]), tuple(changes[i]) or (UNCHANGED,)] for i in positions]
+    return grid(rows)
 
 
 def step_of(foreign: ForeignTrace, position: int) -> str:
@@ -417,12 +398,12 @@ def _value(foreign: ForeignTrace, position: int, name: str) -> str:
 
 def _state(foreign: ForeignTrace, position: int, width: int) -> list[str]:
     """The lines of one state: every variable, with its previous value if the step changed it."""
-    found = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
+    lines = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
     news = changed(foreign, position) if position else []
     for name in foreign.variables:
         was = f"  (was {foreign.states[position - 1].get(name, 'without a value')})" if name in news else ""
-        found += [f"   {line}" for line in _lines(_value(foreign, position, name) + was, width - len(GAP) - 3)]
-    return [f"{GAP}{line}" for line in found]
+        lines += [f"   {line}" for line in _lines(_value(foreign, position, name) + was, width - len(GAP) - 3)]
+    return [f"{GAP}{line}" for line in lines]
 
 
 def _loop_lines(foreign: ForeignTrace) -> list[str]:

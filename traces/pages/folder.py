@@ -1,8 +1,4 @@
-"""A folder of pages: refuses a folder that has files, and writes the pages into it.
-
-In:  pages and other files by their names, and a folder.
-Out: files.
-"""
+"""A folder of pages: refuses a folder that has files, and writes the pages into it."""
 
 from __future__ import annotations
 
@@ -35,17 +31,16 @@ def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -
 
 def alone(files: Mapping[str, Page | str]) -> dict[str, str]:
     """Return the texts of these files; each page is self-contained."""
-    return {name: made.alone() if isinstance(made, Page) else made for name, made in files.items()}
+    return {name: file.alone() if isinstance(file, Page) else file for name, file in files.items()}
 
 
 def sharing(files: Mapping[str, Page | str]) -> dict[str, str]:
     """Return the texts of these files; the pages share one style sheet and one script, which are files, too."""
-    pages = [made for made in files.values() if isinstance(made, Page)]
-    styles = dict.fromkeys(style for page in pages for style in page.styles)
-    scripts = dict.fromkeys(script for page in pages for script in page.scripts)
-    texts = {
-        name: made.linked("../" * name.count("/")) if isinstance(made, Page) else made for name, made in files.items()
-    }
+    pages = {name: page for name, page in files.items() if isinstance(page, Page)}
+    styles = dict.fromkeys(style for page in pages.values() for style in page.styles)
+    scripts = dict.fromkeys(script for page in pages.values() for script in page.scripts)
+    linked = {name: page.linked("../" * name.count("/")) for name, page in pages.items()}
+    texts = {name: linked.get(name, str(file)) for name, file in files.items()}
     return {**texts, STYLE: style_of(list(styles)), SCRIPT: script_of(list(scripts))}
 
 

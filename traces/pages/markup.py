@@ -1,8 +1,4 @@
-"""Builds the elements of a page or an XML file, and makes text from any source safe in them.
-
-In:  text from any source, elements.
-Out: elements of xml.etree, which escapes their text.
-"""
+"""Builds the elements of a page or an XML file; xml.etree escapes text from any source in them."""
 
 from __future__ import annotations
 
@@ -33,8 +29,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
         for name, value in attributes.items()
         if value is not None
     }
-    made = ET.Element(tag, names)
-    return append(made, *content)
+    return append(ET.Element(tag, names), *content)
 
 
 def group(parts: Iterable[Element]) -> Element:
@@ -48,13 +43,13 @@ def _spelled(value: str | float) -> str:
 
 def append(parent: Element, *content: Content) -> Element:
     """Append text and elements to an element."""
-    for one in content:
-        if isinstance(one, ET.Element):
-            parent.append(one)
-        elif one is not None and len(parent):
-            parent[-1].tail = (parent[-1].tail or "") + clean(one)
-        elif one is not None:
-            parent.text = (parent.text or "") + clean(one)
+    for part in content:
+        if isinstance(part, ET.Element):
+            parent.append(part)
+        elif part is not None and len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + clean(part)
+        elif part is not None:
+            parent.text = (parent.text or "") + clean(part)
     return parent
 
 

@@ -1,8 +1,4 @@
-"""Parts that pages have in common: tables, lists of meanings, verdicts, and the index of several pages.
-
-In:  texts and elements.
-Out: elements, and the page of an index.
-"""
+"""Parts that pages have in common: tables, lists of meanings, verdicts, and the index of several pages."""
 
 from __future__ import annotations
 
@@ -18,12 +14,12 @@ def table(
 ) -> Element:
     """Make a table with these headings, if there are any, and rows of cells. A cell that is a `th` or a `td` already
     stays as it is. Attributes are those of the table's body, which a script may fill."""
-    headings = [_cell("th", one, scope="col") for one in columns]
+    headings = [_cell("th", cell, scope="col") for cell in columns]
     return element(
         "table",
         element("caption", caption) if caption else None,
         element("thead", element("tr", *headings)) if headings else None,
-        element("tbody", *(element("tr", *(_cell("td", one) for one in row)) for row in rows), **attributes),
+        element("tbody", *(element("tr", *(_cell("td", cell) for cell in row)) for row in rows), **attributes),
     )
 
 

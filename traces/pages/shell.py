@@ -1,10 +1,7 @@
 """The shell of a page: head, content policy, style in light and dark, the choice between them, and the product's name.
 
-In:  a `Page`: its title, its content, and the style and the script of its kind.
-Out: the text of an HTML file. It sends nothing and runs only its own script.
-
-A page has the colours of the reader's system until the reader chooses others, here or on another page. Texts are never
-interpreted as markup.
+A page sends nothing and runs only its own script. A page has the colours of the reader's system until the reader
+chooses others, here or on another page. Texts are never interpreted as markup.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Compares two traces of one model: their common steps, how each continues, and how each ends.
-
-In:  two certified traces of one model, whose configurations may differ; their names.
-Out: lines, and whether the traces are identical in steps, configuration and outcome.
-"""
+"""Compares two certified traces of one model: their common steps, how each continues, and how each ends."""
 
 from __future__ import annotations
 
@@ -10,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.models.language.model import spell
-from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spelled_at
+from isrcheck.models.language.model import Instance
+from isrcheck.traces.format.trace import Trace, heading, spell_configuration, spelled_at
 from isrcheck.traces.lanes.table import PLAIN, Look, Paint, Row, fitted, grid, widest, wrapped
-from isrcheck.traces.terminal.show import full_states
+from isrcheck.traces.terminal.show import full_states, outcome
 
 NAMES = ("A", "B")
 ABSENT = "-"
@@ -23,60 +18,59 @@ ABSENT = "-"
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences of two traces; `position` is the first state at which they differ (None: nowhere)."""
+    """The differences of two traces."""
 
-    one: Trace
-    other: Trace
+    first: Trace
+    second: Trace
+
+    @property
+    def traces(self) -> tuple[Trace, Trace]:
+        """Both traces."""
+        return self.first, self.second
 
     @cached_property
     def position(self) -> int | None:
         """The number of the first state that the traces reach by different steps, that differs in a cell of both, or
-        that one trace lacks; None if there is none."""
-        longest = max(self.one.length, self.other.length)
-        return next((position for position in range(longest + 1) if not self._agree(position)), None)
+        that one trace lacks; None if the traces differ nowhere."""
+        shortest, longest = sorted(trace.length for trace in self.traces)
+        for position in range(shortest + 1):
+            if not self.is_same_step(position) or self.cells(position, position):
+                return position
+        return None if shortest == longest else shortest + 1
 
-    def _agree(self, position: int) -> bool:
-        traces = (self.one, self.other)
-        if any(position > trace.length for trace in traces):
-            return False
-        if position and len({trace.spell_row(position) for trace in traces}) > 1:
-            return False
-        return not self.cells(position, position)
+    def is_same_step(self, position: int) -> bool:
+        """Whether the traces reach the states of this number by the same step."""
+        return position == 0 or self.first.spell_row(position) == self.second.spell_row(position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
         """Name and both values of each common cell that differs in state `position` of one and state `other` of two."""
-        one, two = _spelled(self.one, position), _spelled(self.other, other)
-        return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
+        mine, theirs = _spelled(self.first, position), _spelled(self.second, other)
+        return [(name, mine[name], theirs[name]) for name in mine if name in theirs and mine[name] != theirs[name]]
 
     @cached_property
     def own_cells(self) -> tuple[int, int]:
         """For each trace, the number of cells in its states that are missing from the other trace's states."""
-        one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
-        return len(one - two), len(two - one)
+        mine, theirs = _spelled(self.first, 0).keys(), _spelled(self.second, 0).keys()
+        return len(mine - theirs), len(theirs - mine)
 
     @cached_property
     def settings(self) -> list[tuple[str, str, str]]:
-        """The differences in protocol, configuration and outcome: name, and the two values."""
-        one, two = (trace.instance.protocol.name for trace in (self.one, self.other))
-        found = [("protocol", one, two)]
-        for name, entry in self.one.instance.model.entries.items():
-            one, two = (getattr(trace.instance.configuration, name) for trace in (self.one, self.other))
-            found.append((name, spell(entry, one), spell(entry, two)))
-        actions = {**self.one.instance.swaps, **self.other.instance.swaps}
-        for action in actions:
-            one, two = (trace.instance.swaps.get(action, "own") for trace in (self.one, self.other))
-            found.append((f"{action} of", one, two))
-        return [setting for setting in found if setting[1] != setting[2]]
-
-    @property
-    def same_ending(self) -> bool:
-        """Whether both traces have the same property and verdict."""
-        return (self.one.property_name, self.one.verdict) == (self.other.property_name, self.other.verdict)
+        """The differences in protocol, configuration and swapped actions: name, and the two values."""
+        first, second = (_settings(trace.instance) for trace in self.traces)
+        pairs = ((name, first.get(name, "own"), second.get(name, "own")) for name in {**first, **second})
+        return [(name, mine, theirs) for name, mine, theirs in pairs if mine != theirs]
 
     @property
     def is_none(self) -> bool:
         """Whether the traces are identical."""
-        return self.position is None and not self.settings and self.same_ending
+        is_same_end = (self.first.property_name, self.first.verdict) == (self.second.property_name, self.second.verdict)
+        return self.position is None and not self.settings and is_same_end
+
+
+def _settings(instance: Instance) -> dict[str, str]:
+    """The protocol, the configuration and the swapped actions, by name."""
+    swaps = {f"{action} of": origin for action, origin in instance.swaps.items()}
+    return {"protocol": instance.protocol.name, **spell_configuration(instance), **swaps}
 
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
@@ -85,35 +79,28 @@ def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
     return spelled_at(instance, cells, range(len(cells)))
 
 
-def refuse_different(one: str, other: str) -> None:
-    """Raise UsageError if the two traces are not of one model."""
-    if one != other:
-        raise UsageError(f"a trace of {one} and a trace of {other} cannot be compared; give two traces of one model")
-
-
-def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
+def tell(difference: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
     """Return the differences as lines; with `full`, every field of the common states."""
-    traces = (found.one, found.other)
-    if found.is_none:
-        same = f"identical: {_steps(found.one.length)} of {heading(found.one.instance)}; {_outcome(found.one)}"
+    first, position = difference.first, difference.position
+    if difference.is_none:
+        same = f"identical: {_steps(first.length)} of {heading(first.instance)}; {_outcome(first)}"
         return wrapped(same, width=look.width)
-    lines = [f"{name}  {heading(trace.instance)}" for name, trace in zip(NAMES, traces, strict=True)]
-    lines = fitted(lines, look.width)
-    if found.settings:
-        lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
-    if any(found.own_cells):
-        told = (f"{number} cells only in {name}" for name, number in zip(NAMES, found.own_cells, strict=True))
-        lines += fitted([f"  their states differ in size: {' and '.join(told)} are not compared"], look.width)
-    if found.position is None:
-        same = f"the same {_steps(found.one.length)}, and the same states"
-        lines += ["", *wrapped(same, width=look.width)]
+    named = [*zip(NAMES, difference.traces, strict=True)]
+    lines = fitted([f"{name}  {heading(trace.instance)}" for name, trace in named], look.width)
+    if difference.settings:
+        lines += ["", *wrapped("they differ in", width=look.width), *_pairs(difference.settings, look)]
+    if any(difference.own_cells):
+        sizes = (f"{number} cells only in {name}" for name, number in zip(NAMES, difference.own_cells, strict=True))
+        lines += fitted([f"  their states differ in size: {' and '.join(sizes)} are not compared"], look.width)
+    if position is None:
+        lines += ["", *wrapped(f"the same {_steps(first.length)}, and the same states", width=look.width)]
     else:
-        lines += ["", *_common(found, found.position, full, look), "", *_parting(found, found.position, look)]
+        lines += ["", *_common(first, position, full, look), "", *_parting(difference, position, look)]
     lines.append("")
-    for name, trace in zip(NAMES, traces, strict=True):
-        first, *others = wrapped(f"{name}: {_outcome(trace)}", width=look.width)
+    for name, trace in named:
+        line, *others = wrapped(f"{name}: {_outcome(trace)}", width=look.width)
         verdict = trace.verdict or ""
-        head, middle, tail = first.partition(verdict) if verdict else (first, "", "")
+        head, middle, tail = line.partition(verdict) if verdict else (line, "", "")
         lines += [head + (look.ink.verdict(verdict, middle) if middle else "") + tail, *others]
     return lines
 
@@ -123,65 +110,56 @@ def _steps(number: int) -> str:
 
 
 def _outcome(trace: Trace) -> str:
-    if trace.prop is None or trace.verdict is None:
-        return f"{_steps(trace.length)}, no property"
-    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {back(trace)}" if trace.loop is not None else ""
-    return f"{trace.verdict}{at}: {trace.prop.name}"
+    return f"{_steps(trace.length)}, no property" if trace.verdict is None else outcome(trace)
 
 
-def _common(found: Difference, position: int, full: bool, look: Look) -> list[str]:
+def _common(trace: Trace, position: int, full: bool, look: Look) -> list[str]:
     """The lines of the common steps."""
     if position == 0:
         return wrapped("nothing in common: they start in different states", width=look.width)
     lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
     if full:
-        return [*lines, *full_states(found.one, range(position), look)]
+        return [*lines, *full_states(trace, range(position), look)]
     width = len(str(position - 1))
-    steps = (f"  {i:>{width}}  {found.one.spell_row(i)}" for i in range(position))
-    return [*lines, *fitted(steps, look.width)]
+    return [*lines, *fitted((f"  {i:>{width}}  {trace.spell_row(i)}" for i in range(position)), look.width)]
 
 
-def _parting(found: Difference, position: int, look: Look) -> list[str]:
+def _parting(difference: Difference, position: int, look: Look) -> list[str]:
     """Lines about how each trace continues, and in which cells their states differ."""
-    traces = (found.one, found.other)
-    ended = [name for name, trace in zip(NAMES, traces, strict=True) if trace.length < position]
-    if ended:
-        lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} continues:"]
-    elif len({trace.spell_row(position) for trace in traces}) == 1:
-        lines = [
-            f"they part at step {position}: the same step leads to different states"
-            if position
-            else "how they continue:"
-        ]
+    ends = [trace.length for trace in difference.traces]
+    has_ended = min(ends) < position
+    if has_ended:
+        ended = ends.index(min(ends))
+        title = f"{NAMES[ended]} ends there, {NAMES[1 - ended]} continues:"
+    elif position == 0:
+        title = "how they continue:"
+    elif difference.is_same_step(position):
+        title = f"they part at step {position}: the same step leads to different states"
     else:
-        lines = [f"they part at step {position}:"]
-    longest = max(trace.length for trace in traces)
-    width = len(str(longest))
+        title = f"they part at step {position}:"
+    width = len(str(max(ends)))
     rows: list[Row] = [[("#".rjust(width),), *((name,) for name in NAMES)]]
-    rows += [
-        [(str(i).rjust(width),), *((trace.spell_row(i) if i <= trace.length else ABSENT,) for trace in traces)]
-        for i in range(position, longest + 1)
-    ]
-    lines = [*fitted(lines, look.width), *_columns(rows, look)]
-    if not ended:
-        after = f"their states after step {position}" if position else "their first states"
-        lines += ["", *_differing(after, found.cells(position, position), look)]
-    ends = [trace.length for trace in traces]
-    if ended or ends != [position, position]:
-        lines += ["", *_differing("their final states", found.cells(*ends), look)]
+    for number in range(position, max(ends) + 1):
+        steps = (trace.spell_row(number) if number <= trace.length else ABSENT for trace in difference.traces)
+        rows.append([(str(number).rjust(width),), *((step,) for step in steps)])
+    lines = [*fitted([title], look.width), *_columns(rows, look)]
+    if not has_ended:
+        states = f"their states after step {position}" if position else "their first states"
+        lines += ["", *_differing(states, difference.cells(position, position), look)]
+    if has_ended or ends != [position, position]:
+        lines += ["", *_differing("their final states", difference.cells(*ends), look)]
     return lines
 
 
-def _differing(what: str, cells: list[tuple[str, str, str]], look: Look) -> list[str]:
-    says = f"{what} differ in" if cells else f"{what} are the same"
-    return [*wrapped(says, width=look.width), *_pairs(cells, look)]
+def _differing(states: str, cells: list[tuple[str, str, str]], look: Look) -> list[str]:
+    title = f"{states} differ in" if cells else f"{states} are the same"
+    return [*wrapped(title, width=look.width), *_pairs(cells, look)]
 
 
 def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
     """One line per difference: its name, and the two values."""
     rows: list[Row] = [[("",), *((name,) for name in NAMES)]] if pairs else []
-    rows += [[(name,), (one,), (two,)] for name, one, two in pairs]
+    rows += [[(name,), (mine,), (theirs,)] for name, mine, theirs in pairs]
     return _columns(rows, look)
 
 
@@ -192,7 +170,7 @@ def _columns(rows: list[Row], look: Look) -> list[str]:
     if not look.fits or widest(grid(rows)) <= look.width:
         paint: Paint = look.ink.changed
         return grid(rows, [str, paint, paint])
-    lines = []
+    lines: list[str] = []
     for (first, *_), *others in rows[1:]:
         lines += wrapped(first, "  ", look.width)
         for name, (text, *_) in zip(NAMES, others, strict=True):

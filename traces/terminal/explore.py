@@ -1,7 +1,4 @@
-"""The screen of `trace explore`: a walk through a model in the terminal, with textual.
-
-In:  a `Walk` (walk.py, which contains all of the logic) and the folder for saved walks.
-Out: the contents of the screen; the paths of the saved traces.
+"""The screen of `trace explore`: a walk through a model in the terminal, with textual. walk.py has all of the logic.
 
 Text from a model or a trace is never interpreted as markup: all of it passes through `plain`.
 """
@@ -20,12 +17,10 @@ from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option as Entry
 
 from isrcheck.models.messages import UsageError, escaped_lines
-from isrcheck.traces.explaining.presentation import lanes_of
+from isrcheck.traces.explaining.presentation import room_of
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace, label
-from isrcheck.traces.kafka.lanes import shown_fields
-from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import Look
-from isrcheck.traces.terminal.show import step_table
+from isrcheck.traces.terminal.show import full_state, step_table
 from isrcheck.traces.terminal.walk import Option, Walk, turn_text
 
 MOST_GUARDS = 500
@@ -119,7 +114,7 @@ class Explorer(App[None]):
         """Show everything about the current state; `taken` is the option under the cursor."""
         self.show_history()
         self.show_options(taken)
-        self.query_one("#properties", Static).update(told(self.walk))
+        self.query_one("#properties", Static).update(verdicts_of(self.walk))
 
     def show_history(self) -> None:
         """Show the walk so far, scrolled to its last step."""
@@ -154,22 +149,21 @@ class Explorer(App[None]):
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
-        lanes = lanes_of(trace.instance)
+        lanes = room_of(trace.instance).lanes
         columns = zip(lanes.titles(trace.instance), lanes.rows(trace)[0].cells, strict=True)
-        told = [f"{title}: {', '.join(lines)}" for title, lines in columns if lines]
-        return plain(f"{option.text}: {'; '.join(told)}")
+        contents = "; ".join(f"{title}: {', '.join(lines)}" for title, lines in columns if lines)
+        return plain(f"{option.text}: {contents}")
 
     def show_preview(self, option: Option) -> None:
         """Show the changes of an option; an initial state is shown in full."""
         if option.problem:
-            found = [plain(f"the step causes an error: {option.problem}", "$error")]
+            lines = [plain(f"the step causes an error: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
-            fields = shown_fields(self.walk.instance)
-            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after, fields)]
+            lines = [plain(line) for line in full_state(self.walk.instance, option.after)]
         else:
-            found = [plain(line) for line in self.walk.changes(option) or ["the step changes nothing"]]
-            found[:0] = [plain(turn_text(one), STYLES[one.verdict or VIOLATED]) for one in self.walk.turning(option)]
-        self.query_one("#preview", Static).update(Content("\n").join(found))
+            lines = [plain(turn_text(turn), STYLES[turn.verdict or VIOLATED]) for turn in self.walk.turning(option)]
+            lines += map(plain, self.walk.changes(option) or ["the step changes nothing"])
+        self.query_one("#preview", Static).update(Content("\n").join(lines))
         self.query_one("#coming", VerticalScroll).scroll_home(animate=False)
 
     # ------------------------------------------------------------------------------------------------------------- keys
@@ -232,8 +226,8 @@ class Explorer(App[None]):
         """Explain why the disabled steps are not enabled."""
         if self.walk.has_begun:
             at = self.query_one("#options", OptionList).highlighted
-            option = self.shown[at] if at is not None and at < len(self.shown) else None
-            self.push_screen(Guards(self.walk, None if option is None or option.step is None else option.step.action))
+            step = self.shown[at].step if at is not None and at < len(self.shown) else None
+            self.push_screen(Guards(self.walk, None if step is None else step.action))
 
     def action_state(self) -> None:
         """Show every field of the state."""
@@ -256,9 +250,9 @@ class Explorer(App[None]):
         self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
 
 
-def told(walk: Walk) -> Content:
+def verdicts_of(walk: Walk) -> Content:
     """Return the verdicts on the properties, with the false ones first and explained."""
-    return Content("\n").join(plain(line, STYLES.get(verdict, "")) for line, verdict in walk.told())
+    return Content("\n").join(plain(line, STYLES.get(verdict, "")) for line, verdict in walk.verdict_lines())
 
 
 class Overlay(ModalScreen[None]):
@@ -279,15 +273,9 @@ class Guards(Overlay):
         """The list of actions at the top, the steps of the selected action below."""
         enabled = [option.step.action for option in self.walk.options() if option.step is not None]
         steps = [step.action for step in self.walk.instance.steps]
+        counts = (f"{action}: {enabled.count(action)} of {steps.count(action)} enabled" for action in self.walk.actions)
         with Vertical(id="over"):
-            yield OptionList(
-                *(
-                    Entry(plain(f"{action}: {enabled.count(action)} of {steps.count(action)} enabled"))
-                    for action in self.walk.actions
-                ),
-                id="actions",
-                markup=False,
-            )
+            yield OptionList(*map(Entry, map(plain, counts)), id="actions", markup=False)
             with VerticalScroll(id="guards"):
                 yield Static(id="reasons", markup=False)
 
@@ -317,6 +305,5 @@ class WholeState(Overlay):
 
     def compose(self) -> ComposeResult:
         """The panel, with one field per line."""
-        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells, shown_fields(self.walk.instance))
         with VerticalScroll(id="over"):
-            yield Static(plain("\n".join(lines)), markup=False)
+            yield Static(plain("\n".join(full_state(self.walk.instance, self.walk.cells))), markup=False)

@@ -1,15 +1,14 @@
 """Prints a trace: its headline; one line per step, one column per broker; why the property fails, and by which steps.
 
-In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state; the
-     number of a state, which is shown in full with the changes of its step and the properties that are false.
-Out: lines for a terminal or a pipe; a `StateExpression` for an expression of the modelling language from the command
-     line (never from a trace).
+One state can also be shown in full, with the changes of its step and the properties that are false. Expressions of the
+modelling language, which come from the command line (never from a trace), are evaluated in every state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 from types import TracebackType
 from typing import Any
 
@@ -22,8 +21,8 @@ from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, State
-from isrcheck.traces.explaining.presentation import actions_of, headline, lanes_of
-from isrcheck.traces.format.certify import continuation_text, judge, lasso_lines
+from isrcheck.traces.explaining.presentation import headline, room_of
+from isrcheck.traces.format.certify import UNREACHABLE, continuation_text, judge, lasso_lines
 from isrcheck.traces.format.trace import (
     HOLDS,
     NOT_INDUCTIVE,
@@ -48,34 +47,31 @@ def view(
     trace: Trace, full: bool = False, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
     """Return the whole view; with `full`, every field of every state instead of the changes."""
-    shown = (
-        full_states(trace, range(len(trace.states)), look, expressions)
-        if full
-        else step_table(trace, look, expressions)
-    )
-    if full and trace.erring is not None:
-        shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
-    if full and trace.loop is not None:
-        shown += wrapped(back(trace), "  ", look.width)
-    shown += [] if full else legend(trace, look)
-    lines = [*told(trace), heading(trace.instance)]
-    top = [line for one in lines for line in wrapped(one, width=look.width)]
+    if full:
+        body = full_states(trace, range(len(trace.states)), look, expressions)
+        if trace.erring is not None:
+            body += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
+        if trace.loop is not None:
+            body += wrapped(back(trace), "  ", look.width)
+    else:
+        body = [*step_table(trace, look, expressions), *legend(trace, look)]
+    top = fitted([*told(trace), heading(trace.instance)], look.width)
     ending = why(trace, look) if trace.prop is not None else []
     # The command is meant to be copied, so its line is never broken.
     ending += [f"reproduce: {trace.command}"] if trace.command else []
-    return [*top, "", *shown, "", *ending]
+    return [*top, "", *body, "", *ending]
 
 
 def told(trace: Trace) -> list[str]:
     """Return the headline of a trace that breaks a property of Kafka's models; nothing for any other trace, whose
     headline would only repeat the property and the last step."""
-    has_words = actions_of(trace.instance) is not None
+    has_words = room_of(trace.instance).actions is not None
     return [headline(trace)] if has_words and trace.verdict in (VIOLATED, PERMITTED) else []
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
     """Return the lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
-    lanes = lanes_of(trace.instance)
+    lanes = room_of(trace.instance).lanes
     titles = [*lanes.titles(trace.instance), *(expression.title for expression in expressions)]
     paint = look.ink.lane if is_kafka(trace.instance) else look.ink.changed
     values = _values(trace, expressions)
@@ -95,29 +91,28 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
     """Return the row of the last step if it causes an error, or of the state at which a lasso continues; its columns
     are empty, since no state follows."""
-    nothing: tuple[tuple[str, ...], ...] = tuple(() for _ in titles)
+    nothing = ((),) * len(titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]
-    if trace.erring is None:
-        return []
-    return [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
+    return [] if trace.erring is None else [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
 
 
 def legend(trace: Trace, look: Look) -> list[str]:
     """Return the meanings of the signs in the lanes of this trace, after an empty line."""
-    signs = lanes_of(trace.instance).legend(trace)
+    signs = room_of(trace.instance).lanes.legend(trace)
     return ["", *fitted(signs, look.width)] if signs else []
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
     """The values of the expressions in each state, if they differ from those in the previous state."""
-    found: list[tuple[tuple[str, ...], ...]] = []
-    before: list[str | None] = [None] * len(expressions)
-    for position, cells in enumerate(trace.states):
-        values = [expression.value_in(cells, trace.spell_position(position)) for expression in expressions]
-        found.append(tuple(() if old == new else (new,) for old, new in zip(before, values, strict=True)))
-        before = [*values]
-    return found
+    values = [
+        [expression.value_in(cells, trace.spell_position(position)) for expression in expressions]
+        for position, cells in enumerate(trace.states)
+    ]
+    return [
+        tuple(() if old == new else (new,) for old, new in zip_longest(before, after))
+        for before, after in pairwise([[], *values])
+    ]
 
 
 def _with_values(row: StepRow, values: tuple[tuple[str, ...], ...]) -> StepRow:
@@ -128,18 +123,23 @@ def full_states(
     trace: Trace, positions: Iterable[int], look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
     """Return steps, each with every field of the state that it leads to, and the values of the expressions there."""
-    found = []
+    lines = []
     for position in positions:
-        found += wrapped(f"{position}  {trace.spell_row(position)}", "  ", look.width)
-        found += fitted((f"       {line}" for line in full_state(trace, position, expressions)), look.width)
-    return found
+        lines += wrapped(f"{position}  {trace.spell_row(position)}", "  ", look.width)
+        lines += fitted((f"       {line}" for line in _state(trace, position, expressions)), look.width)
+    return lines
 
 
-def full_state(trace: Trace, position: int, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """Return every field of a state and the values of the expressions there, one per line."""
-    cells = trace.states[position]
-    values = [f"{one.title}  {one.value_in(cells, trace.spell_position(position))}" for one in expressions]
-    return [*generic_lanes.full_state(trace.instance, cells, shown_fields(trace.instance)), *values]
+def full_state(instance: Instance, cells: Cells) -> list[str]:
+    """Return every field of a state, one per line."""
+    return generic_lanes.full_state(instance, cells, shown_fields(instance))
+
+
+def _state(trace: Trace, position: int, expressions: Sequence[StateExpression]) -> list[str]:
+    """Every field of a state and the values of the expressions there, one per line."""
+    cells, where = trace.states[position], trace.spell_position(position)
+    values = (f"{expression.title}  {expression.value_in(cells, where)}" for expression in expressions)
+    return [*full_state(trace.instance, cells), *values]
 
 
 def why(trace: Trace, look: Look = PLAIN) -> list[str]:
@@ -147,25 +147,28 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     prop = trace.prop
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
-    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {back(trace)}" if trace.loop is not None else ""
-    verdict = f"{trace.verdict}{at}: {prop.name}"
+    verdict = outcome(trace)
     # The coloured part is on the first line, even in a narrow terminal.
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
     end = min(len(verdict), len(first))
-    found = [look.ink.verdict(trace.verdict, first[:end]) + first[end:], *others]
+    lines = [look.ink.verdict(trace.verdict, first[:end]) + first[end:], *others]
     if trace.error is not None:
-        return [*found, *wrapped(trace.error.message, "  ", look.width)]
+        return [*lines, *wrapped(trace.error.message, "  ", look.width)]
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
-        found += fitted(why_broken(trace).lines(), look.width)
+        lines += fitted(why_broken(trace).lines(), look.width)
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
-        found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
+        lines += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
     for line in lasso_lines(trace):
-        found += wrapped(line, "  ", look.width)
+        lines += wrapped(line, "  ", look.width)
     if trace.verdict == NOT_INDUCTIVE:
-        note = "The first state may be unreachable: the proof does not exclude it."
-        found += wrapped(note, width=look.width)
-    return found + fitted(failures.lines(trace), look.width)
+        lines += wrapped(UNREACHABLE, width=look.width)
+    return lines + fitted(failures.lines(trace), look.width)
+
+
+def outcome(trace: Trace) -> str:
+    """Return the verdict of a trace, where it falls, and the property."""
+    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
+    return f"{trace.verdict}{at}{f', {back(trace)}' if trace.loop is not None else ''}: {trace.property_name}"
 
 
 # ---------------------------------------------------------------------------------------------------- one state in full
@@ -179,17 +182,17 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequen
             f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
         )
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
-    found = fitted([heading(trace.instance), "", step, ""], look.width)
+    lines = fitted([heading(trace.instance), "", step, ""], look.width)
     if position == trace.length and trace.erring is not None and trace.error is not None:
-        told = f"the step causes an error, so no state follows it: {trace.error.message}"
-        state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
-        return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
+        error = f"the step causes an error, so no state follows it: {trace.error.message}"
+        state = (f"  {line}" for line in _state(trace, position - 1, expressions))
+        return [*lines, *fitted([error, "", "the state before:", *state], look.width)]
     if position == trace.length and trace.loop is not None:
-        found += [*wrapped(back(trace), width=look.width), ""]
+        lines += [*wrapped(back(trace), width=look.width), ""]
     if position:
-        found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
-    state = (f"  {line}" for line in full_state(trace, position, expressions))
-    return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
+        lines += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
+    state = (f"  {line}" for line in _state(trace, position, expressions))
+    return [*lines, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
 
 
 def _changed(trace: Trace, position: int, look: Look) -> list[str]:
@@ -197,13 +200,13 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
     if not cells:
         return wrapped("nothing", "  ", look.width)
     width = max(len(name) for name, _, _ in cells)
-    found = []
+    lines = []
     for name, old, new in cells:
-        *lines, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
+        *first, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
         # Only the new value is coloured.
         end = len(last) - len(new) if last.endswith(new) else len(last)
-        found += [*lines, last[:end] + look.ink.changed(last[end:])]
-    return found
+        lines += [*first, last[:end] + look.ink.changed(last[end:])]
+    return lines
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
@@ -214,8 +217,7 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
         properties.append(trace.prop)  # a lemma, or the implicit property `deadlock`
     first = max(0, position - 1)
     states, steps = trace.states[first : position + 1], trace.steps[first:position]
-    before = states[0] if position else None
-    step = steps[0] if steps else None
+    before, step = (states[0], steps[0]) if position else (None, None)
     broken: list[str] = []
     reached: list[str] = []
     for prop in properties:
@@ -224,11 +226,10 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
             if verdict == REACHED:
                 reached.append(prop.name)
             elif verdict is not None:
-                reason = why_false(instance, prop, before, step, states[-1])
-                lines = [f"  {line}" for line in reason.lines()]
-                # The first line says that the property is false.
+                # The first line of the reason says that the property is false.
+                _, *reason = why_false(instance, prop, before, step, states[-1]).lines("  ")
                 name, *others = fitted([f"  {prop.name} ({verdict})"], look.width)
-                broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
+                broken += [look.ink.verdict(verdict, name), *others, *fitted(reason, look.width)]
         except ModelError as error:
             broken += fitted([f"  {prop.name} cannot be evaluated here: {error}"], look.width)
     count = sum(1 for prop in properties if prop.kind not in (Kind.SOMETIMES, *LIVENESS))
@@ -242,18 +243,19 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
 
 @dataclass(frozen=True)
 class StateExpression:
-    """An expression that can be evaluated in the states of an instance; if all its values come from one field, `layout`
-    is that field."""
+    """An expression that can be evaluated in the states of an instance."""
 
     instance: Instance
     text: str
     title: str
+    """The text as the language spells it."""
     function: Function
     layout: FieldLayout | None
+    """The field from which all values of the expression come, if that is one field."""
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
-        an index may be out of range."""
+        """Return the value in a state, as text. Raises UsageError, whose message calls the state `where`, if the
+        expression has no value there: an index may be out of range."""
         try:
             value: Any = self.instance.python(self.function)(State(self.instance, cells))
         except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
@@ -307,12 +309,14 @@ def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None
 def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
     """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
     layouts = [
-        _layout(instance, one) for one in expressions if not (isinstance(one, ir.Constant) and one.value == NONE)
+        _layout(instance, expression)
+        for expression in expressions
+        if not (isinstance(expression, ir.Constant) and expression.value == NONE)
     ]
-    known = [layout for layout in layouts if layout is not None]
-    if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
+    common = [layout for layout in layouts if layout is not None]
+    if not common or len(common) < len(layouts) or len({_kind(layout) for layout in common}) > 1:
         return None
-    return max(known, key=lambda layout: layout.high)
+    return max(common, key=lambda layout: layout.high)
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:

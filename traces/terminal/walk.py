@@ -1,9 +1,5 @@
 """A walk through the states of a model: the possible next steps, their changes, and which properties are false.
 
-In:  the arguments of `trace explore`: a model and its configuration, or a trace to continue; the decisions of a user.
-Out: the options in every state, the verdicts on the properties, and the walk as a certified trace, with the command
-     that repeats it.
-
 There is no screen here: explore.py shows a walk in the terminal, traces/browser in a browser. Plain Python
 (models/run.py) computes every answer, one state at a time.
 """
@@ -11,8 +7,8 @@ There is no screen here: explore.py shows a walk in the terminal, traces/browser
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -29,7 +25,7 @@ from isrcheck.traces.format.why_false import false_guard, why_false
 BROKEN = (VIOLATED, PERMITTED)
 
 NOT_JUDGED_AHEAD = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
-"""What `Walk.turning` leaves out: each step would need a search of its own, or an endless behaviour."""
+"""The kinds that `Walk.turning` leaves out: they need a search of their own for each step, or an endless behaviour."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class Option:
 
 @dataclass(frozen=True)
 class PropertyStatus:
-    """The verdict on a property in the current state: VIOLATED, PERMITTED, REACHED, or None.
+    """The verdict on a property in a state: VIOLATED, PERMITTED, REACHED, or None.
 
     `first` is the first step with this verdict; `problem` is the error if the property cannot be evaluated.
     """
@@ -57,6 +53,21 @@ class PropertyStatus:
     first: int
     problem: str = ""
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the property is false, or cannot be evaluated."""
+        return self.verdict in BROKEN or bool(self.problem)
+
+
+TITLES: Mapping[str, Callable[[PropertyStatus], bool]] = {
+    "true": lambda status: status.prop.kind in INDUCTIVE,
+    "of endless behaviours, so not judged on a path": lambda status: status.prop.kind in LIVENESS,
+    "not known to be stuck": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
+    "reached": lambda status: status.verdict == REACHED,
+    "not reached here": lambda status: status.prop.kind is Kind.SOMETIMES,
+}
+"""What is said of properties that are not false, and of which; the first title that fits counts."""
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -64,8 +75,7 @@ class Visit:
 
     cells: Cells
     step: Step | None
-    verdicts: tuple[str | None, ...]
-    problems: tuple[str, ...]
+    statuses: tuple[PropertyStatus, ...] = ()
 
 
 class Walk:
@@ -77,10 +87,13 @@ class Walk:
     def __init__(self, instance: Instance, command: str) -> None:
         self.instance = instance
         self.command = command
+        self.place = -1
+        """The number of steps taken; -1 before an initial state is chosen."""
+        self.first = 0 if len(instance.initial_states) == 1 else -1
+        """The least place: 0, or -1 if there are several initial states to choose from."""
         self._visits: list[Visit] = []
-        self._undone: list[Visit] = []
-        self._known: dict[Cells, tuple[Option, ...]] = {}
-        if len(instance.initial_states) == 1:
+        self._options: dict[Cells, tuple[Option, ...]] = {}
+        if self.first == 0:
             self.take(self.options()[0])
 
     @classmethod
@@ -98,11 +111,10 @@ class Walk:
         if trace.erring is not None and step == trace.length:
             raise UsageError(f"--step {step}: the step causes an error, so no state follows it; give an earlier step")
         walk = cls(trace.instance, command)
-        walk._visits.clear()
+        walk.place = -1
         for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
             walk._go(cells, taken)
-        for _ in range(0 if step is None else len(trace.steps) - step):
-            walk.back()
+        walk.place = len(trace.steps) if step is None else step
         return walk
 
     # ---------------------------------------------------------------------------------------------------- current state
@@ -110,33 +122,42 @@ class Walk:
     @property
     def has_begun(self) -> bool:
         """Whether an initial state was chosen."""
-        return bool(self._visits)
+        return self.place >= 0
 
     @property
     def position(self) -> int:
         """The number of steps taken."""
-        return max(0, len(self._visits) - 1)
+        return max(0, self.place)
+
+    @property
+    def last(self) -> int:
+        """The number of steps that were taken, with those that were undone."""
+        return len(self._visits) - 1
 
     @property
     def cells(self) -> Cells:
         """The current state; the walk has to have begun."""
-        return self._visits[-1].cells
+        return self._visits[self.place].cells
+
+    @property
+    def _past(self) -> list[Visit]:
+        return self._visits[: self.place + 1]
 
     @property
     def trace(self) -> Trace:
         """The walk so far, as a trace without a property."""
-        return self._trace(self._visits)
+        return self._trace(self._past)
 
     @property
     def whole(self) -> Trace:
         """The walk with the steps that were undone, as a trace without a property."""
-        return self._trace([*self._visits, *reversed(self._undone)])
+        return self._trace(self._visits)
 
     @property
     def finding(self) -> Trace:
         """The walk so far, as a trace about the property that the last step made false (`turned`), if there is one."""
         turned = self.turned()
-        return self.trace if turned is None else self._trace(self._visits, turned.prop.name, turned.verdict)
+        return self.trace if turned is None else self._trace(self._past, turned.prop.name, turned.verdict)
 
     def _trace(self, visits: Sequence[Visit], property_name: str | None = None, verdict: str | None = None) -> Trace:
         states = tuple(visit.cells for visit in visits)
@@ -147,13 +168,13 @@ class Walk:
 
     def options(self) -> tuple[Option, ...]:
         """Return the enabled steps in order; before the walk begins, the initial states."""
-        if not self._visits:
+        if not self.has_begun:
             starts = enumerate(self.instance.initial_states)
             return tuple(Option(f"initial state {number}", None, cells) for number, cells in starts)
-        if self.cells not in self._known:
+        if self.cells not in self._options:
             tried = (self._tried(step) for step in self.instance.steps)
-            self._known[self.cells] = tuple(option for option in tried if option is not None)
-        return self._known[self.cells]
+            self._options[self.cells] = tuple(option for option in tried if option is not None)
+        return self._options[self.cells]
 
     def _tried(self, step: Step) -> Option | None:
         text = self.instance.spell_step(step)
@@ -175,23 +196,19 @@ class Walk:
         """
         if option.after is None:
             return ()
-        here = self._visits[-1] if self._visits else None
-        position = 0 if option.step is None else self.position + 1
-        found = []
-        for number, prop in enumerate(self.instance.properties):
-            is_known = here is not None and (here.verdicts[number] in BROKEN or here.problems[number] != "")
-            if prop.kind in NOT_JUDGED_AHEAD or is_known:
-                continue
-            verdict, problem = self._judged(prop, *self._way(option.after, option.step))
-            if verdict in BROKEN or problem:
-                found.append(PropertyStatus(prop, verdict, position, problem))
-        return tuple(sorted(found, key=gravity))
+        broken = [status.prop for status in self.statuses() if status.is_broken]
+        judged = [
+            self._judged(prop, option.after, option.step)
+            for prop in self.instance.properties
+            if prop.kind not in NOT_JUDGED_AHEAD and prop not in broken
+        ]
+        return tuple(sorted((status for status in judged if status.is_broken), key=gravity))
 
     def trace_of(self, option: Option, turned: PropertyStatus) -> Trace:
         """Return the walk so far and an option that makes a property false, as a trace about that property."""
         assert option.after is not None
-        taken = Visit(option.after, option.step, (), ())
-        return self._trace([*self._visits, taken], turned.prop.name, turned.verdict)
+        taken = Visit(option.after, option.step)
+        return self._trace([*self._past, taken], turned.prop.name, turned.verdict)
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
@@ -216,127 +233,88 @@ class Walk:
         """Take an option. Raises ModelError if the step causes an error."""
         if option.after is None:
             raise ModelError(option.problem)
-        ahead = self._undone[-1] if self._undone else None
-        if ahead is not None and (ahead.cells, ahead.step) == (option.after, option.step):
+        ahead = self._visits[self.place + 1 : self.place + 2]
+        if ahead and (ahead[0].cells, ahead[0].step) == (option.after, option.step):
             self.forward()
-            return
-        self._undone.clear()
-        self._go(option.after, option.step)
+        else:
+            self._go(option.after, option.step)
 
     def back(self) -> bool:
         """Go back one step, or to the choice of the initial state. Returns whether that was possible."""
-        if self.place == self.first:
-            return False
-        self._undone.append(self._visits.pop())
-        return True
+        return self.go_to(self.place - 1)
 
     def forward(self) -> bool:
         """Redo the step that was undone last. Returns whether there was one."""
-        if not self._undone:
-            return False
-        self._visits.append(self._undone.pop())
-        return True
+        return self.go_to(self.place + 1)
 
     def go_to(self, place: int) -> bool:
         """Go to the state after this number of steps; -1 is the choice of the initial state. Returns whether there is
         such a state in the walk, steps that were undone included."""
-        if not self.first <= place <= self.last:
-            return False
-        while self.place > place:
-            self.back()
-        while self.place < place:
-            self.forward()
-        return True
-
-    @property
-    def place(self) -> int:
-        """The number of steps taken; -1 before an initial state is chosen."""
-        return len(self._visits) - 1
-
-    @property
-    def first(self) -> int:
-        """The least place: 0, or -1 if there are several initial states to choose from."""
-        return 0 if len(self.instance.initial_states) == 1 else -1
-
-    @property
-    def last(self) -> int:
-        """The number of steps that were taken, with those that were undone."""
-        return self.place + len(self._undone)
+        is_there = self.first <= place <= self.last
+        if is_there:
+            self.place = place
+        return is_there
 
     def _go(self, cells: Cells, step: Step | None) -> None:
-        way = self._way(cells, step)
-        found = [self._judged(prop, *way) for prop in self.instance.properties]
-        self._visits.append(Visit(cells, step, tuple(v for v, _ in found), tuple(p for _, p in found)))
+        """Visit a state, and forget the steps that were undone."""
+        statuses = tuple(self._judged(prop, cells, step) for prop in self.instance.properties)
+        self._visits = [*self._past, Visit(cells, step, statuses)]
+        self.place += 1
 
-    def _way(self, cells: Cells, step: Step | None) -> tuple[list[Cells], list[Step]]:
-        """The last states and the step between them, if `step` leads to `cells`, for a property of steps."""
-        return ([cells], []) if step is None else ([self._visits[-1].cells, cells], [step])
-
-    def _judged(self, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> tuple[str | None, str]:
+    def _judged(self, prop: Property, cells: Cells, step: Step | None) -> PropertyStatus:
+        """The verdict on a property in the state to which the step leads from the current one."""
+        states, steps = ([cells], []) if step is None else ([self.cells, cells], [step])
         try:
-            return judge(self.instance, prop, states, steps, len(states) - 1), ""
+            verdict, problem = judge(self.instance, prop, states, steps, len(steps)), ""
         except ModelError as error:
-            return None, str(error)
+            verdict, problem = None, str(error)
+        return PropertyStatus(prop, verdict, 0 if step is None else self.place + 1, problem)
 
     # ------------------------------------------------------------------------------------------------------- properties
 
     def statuses(self) -> list[PropertyStatus]:
         """Return the verdict on every property in the current state."""
-        if not self._visits:
-            return []
-        here = self._visits[-1]
+        histories = zip(*(visit.statuses for visit in self._past), strict=True)
         return [
-            PropertyStatus(prop, here.verdicts[number], self._first(number), here.problems[number])
-            for number, prop in enumerate(self.instance.properties)
+            replace(
+                history[-1], first=next(status.first for status in history if status.verdict == history[-1].verdict)
+            )
+            for history in histories
         ]
-
-    def _first(self, number: int) -> int:
-        verdicts = [visit.verdicts[number] for visit in self._visits]
-        return verdicts.index(verdicts[-1])
 
     def turned(self) -> PropertyStatus | None:
         """The first property that the last step made VIOLATED for the first time; if none, made PERMITTED; or None."""
-        now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
-        return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
+        now = [status for status in self.statuses() if status.verdict in BROKEN and status.first == self.position]
+        return min(now, key=gravity, default=None)
 
-    def told(self) -> list[tuple[str, str]]:
+    def verdict_lines(self) -> list[tuple[str, str]]:
         """Return lines about the properties here, each with a verdict that it reports or "": those that are false come
         first, with their reasons."""
-        if not self.has_begun:
-            return []
         lines: list[tuple[str, str]] = []
-        statuses = self.statuses()
-        for status in sorted(statuses, key=gravity):
+        others: dict[str, list[str]] = {title: [] for title in TITLES}
+        for status in sorted(self.statuses(), key=gravity):
             if status.problem:
                 lines.append((f"{status.prop.name} cannot be evaluated: {status.problem}", VIOLATED))
             elif status.verdict in BROKEN:
                 when = "now" if status.first == self.position else f"first at step {status.first}"
                 lines.append((f"{status.prop.name} {status.verdict}, {when}", status.verdict or ""))
                 lines += [(line, "") for line in self.why(status)]
-        rest = [one for one in statuses if one.verdict not in BROKEN and not one.problem]
-        reached = [one.prop.name for one in rest if one.verdict == REACHED]
-        unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
-        true = [one.prop.name for one in rest if one.prop.kind in INDUCTIVE]
-        possible = [one.prop.name for one in rest if one.prop.kind is Kind.ALWAYS_POSSIBLE]
-        live = [one.prop.name for one in rest if one.prop.kind in LIVENESS]
-        lines += [(f"true: {', '.join(true)}", "")] if true else []
-        lines += [(f"of endless behaviours, so not judged on a path: {', '.join(live)}", "")] if live else []
-        lines += [(f"not known to be stuck: {', '.join(possible)}", "")] if possible else []
-        lines += [(f"reached: {', '.join(reached)}", REACHED)] if reached else []
-        lines += [(f"not reached here: {', '.join(unreached)}", "")] if unreached else []
-        return lines
+            else:
+                title = next(title for title, is_of in TITLES.items() if is_of(status))
+                others[title].append(status.prop.name)
+        titled = ((title, names) for title, names in others.items() if names)
+        return [*lines, *((f"{title}: {', '.join(names)}", REACHED * (title == "reached")) for title, names in titled)]
 
     def why(self, status: PropertyStatus) -> list[str]:
         """Return why the property of `status` is false in the current state."""
-        here = self._visits[-1]
-        before = self._visits[-2].cells if self.position else None
-        return why_false(self.instance, status.prop, before, here.step, here.cells).lines()
+        before = self._visits[self.place - 1].cells if self.position else None
+        return why_false(self.instance, status.prop, before, self._visits[self.place].step, self.cells).lines()
 
     # ----------------------------------------------------------------------------------------------------------- saving
 
     def save(self, out: Path) -> Path:
         """Write the walk so far (`finding`) as a certified trace and return its path. Raises UsageError."""
-        if not self._visits:
+        if not self.has_begun:
             raise UsageError("there is nothing to save yet; choose an initial state")
         trace = self.finding
         try:
@@ -365,6 +343,3 @@ def turn_text(status: PropertyStatus) -> str:
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
     """Return the cells in which two states differ, with both values."""
     return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]
-
-
-# -------------------------------------------------------------------------------------------------------- trace explore

@@ -1,25 +1,20 @@
 """Kafka's transactions, action by action: each step in plain words, and its messages; and what goes wrong in a trace.
 
-In:  a step of the model `transactions`: its action, its arguments, and the state before it; or a trace that breaks one
-     of its properties.
-Out: a clause in the present tense, such as `the coordinator sends the commit marker to partition 0`; arrows and marks
-     between lanes; one sentence about what goes wrong, and how; how often a rare event occurs in a trace.
-
-The row of an action in ACTIONS has everything shown about it. A record is late if the coordinator has decided its
-transaction before it arrives. Copies of other requests that arrive late have budgets of their own.
+The row of an action in ACTIONS has everything shown about it, as in kafka/actions.py. A record is late if the
+coordinator has decided its transaction before it arrives. Copies of other requests that arrive late have budgets of
+their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
+from typing import Any
 
 from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import log as readers
-from isrcheck.models.transactions import log as transaction_log
-from isrcheck.models.transactions import promises
+from isrcheck.models.transactions import log, promises
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace, arguments_of
 from isrcheck.traces.format.why_false import why_broken
@@ -37,9 +32,9 @@ from isrcheck.traces.lanes.scene import (
     sent,
 )
 
-is_over: Callable[[State], bool] = transaction_log.is_over
-decided_request: Callable[[State], int] = transaction_log.decided_request
-holds: Callable[[State, int, int], bool] = readers.holds
+is_over: Callable[[State], bool] = log.is_over
+decided_request: Callable[[State], int] = log.decided_request
+holds: Callable[[State, int, int], bool] = log.holds
 shows_only_committed: Callable[[State], bool] = promises.shows_only_committed
 
 
@@ -71,7 +66,7 @@ def _latest(s: State, producer: int, otherwise: str) -> str:
 
 
 def _replicate(s: State) -> str:
-    known = {
+    news = {
         TransactionState.EMPTY: f"producer {s.pending_producer} has epoch {s.pending_epoch}",
         TransactionState.ONGOING: f"partition {s.pending_partition} belongs to the transaction",
         TransactionState.PREPARE_COMMIT: "the transaction is to be committed",
@@ -79,7 +74,7 @@ def _replicate(s: State) -> str:
         TransactionState.COMPLETE_COMMIT: "the transaction is committed everywhere",
         TransactionState.COMPLETE_ABORT: "the transaction is aborted everywhere",
     }
-    return f"the coordinator's log now says that {known[TransactionState(s.pending_state)]}"
+    return f"the coordinator's log now says that {news[TransactionState(s.pending_state)]}"
 
 
 def _initialise(s: State, producer: int) -> str:
@@ -99,14 +94,14 @@ def _send(s: State, producer: int, partition: int) -> str:
 
 
 def _fail_over_after_append(s: State) -> str:
-    what = "new epoch" if s.pending_producer != NONE else "last decision"
-    return f"another broker becomes the coordinator, and finds the {what} in its log"
+    entry = "new epoch" if s.pending_producer != NONE else "last decision"
+    return f"another broker becomes the coordinator, and finds the {entry} in its log"
 
 
 def _appends(context: StepContext) -> Events:
     s, record = context.before, f"record {context.spelled.get('transaction')}"
     if (sender := s.begun_by[context.transaction]) != NONE:
-        yield context.arrow(context.lanes.number("producer", sender), "partition", record)
+        yield context.arrow(("producer", sender), "partition", record)
     if s.outcome[context.transaction] != Outcome.OPEN:
         yield context.mark("partition", f"{record} is late", FAULT)
 
@@ -115,13 +110,12 @@ def _replicates(context: StepContext) -> Events:
     s = context.before
     yield context.mark("coordinator", f"{name_of(TransactionState(s.pending_state))} is in the log", ELECTION)
     if s.pending_producer != NONE:
-        producer = context.lanes.number("producer", s.pending_producer)
-        yield context.arrow("coordinator", producer, f"epoch {s.pending_epoch}")
+        yield context.arrow("coordinator", ("producer", s.pending_producer), f"epoch {s.pending_epoch}")
 
 
 def _stops(context: StepContext) -> Events:
     for i in range(context.before.producers):
-        yield context.mark(context.lanes.number("producer", i), "stops", FAULT)
+        yield context.mark(("producer", i), "stops", FAULT)
 
 
 def _sent_marker(context: StepContext) -> str:
@@ -262,27 +256,28 @@ ACTIONS: Mapping[str, ActionView] = {
 def rare_events(trace: Trace) -> dict[str, int]:
     """Return how many records arrive after their transaction was decided, and how often the coordinator moved: each
     time, its epoch rises."""
-    last = State(trace.instance, trace.states[-1])
-    late = sum(
-        _is_late(trace, position, arguments_of(trace.instance, step)["transaction"])
-        for position, step in enumerate(trace.steps)
-        if step.action == "leader_appends_record"
-    )
-    return {"late messages": late, "fail-overs": int(last.coordinator_epoch)}
+    late = sum(1 for _ in _late_records(trace))
+    return {"late messages": late, "fail-overs": int(trace.named_states[-1].coordinator_epoch)}
 
 
-def _is_late(trace: Trace, position: int, transaction: int) -> bool:
-    return bool(State(trace.instance, trace.states[position]).outcome[transaction] != Outcome.OPEN)
+def _late_records(trace: Trace) -> Iterator[dict[str, Any]]:
+    """The arguments of each step in which a partition appends a record after its transaction was decided."""
+    for s, step in zip(trace.named_states, trace.steps, strict=False):
+        arguments = arguments_of(trace.instance, step)
+        if step.action == "leader_appends_record" and s.outcome[arguments["transaction"]] != Outcome.OPEN:
+            yield arguments
 
 
 # ------------------------------------------------------------------------------------------------------ what goes wrong
 
 WRONG: Mapping[str, str] = {
     "committed_on_request": "transaction {transaction} is committed, although its producer never asked for it",
-    "no_zombie_commits": "transaction {transaction} of an old producer counts, after a new one has taken over",
+    "no_zombie_commits": "transaction {transaction} of an old producer counts, after a new producer has taken over",
     "processed_exactly_once": "the output of one input is read twice, from transactions {a} and {b}",
     "no_input_is_skipped": "transaction {later} is committed, but the input before its own is skipped",
-    "order_preserved": "records change places: that of transaction {later} comes before that of {earlier}",
+    "order_preserved": (
+        "records change places: the record of transaction {later} comes before that of transaction {earlier}"
+    ),
     "fenced_only_by_another": "producer {i} is refused, although nobody has fenced it",
     "lso_is_not_stuck": "readers of partition {p} hang for ever",
     "coordinator_is_not_stuck": "the coordinator can never finish a transaction",
@@ -302,7 +297,7 @@ def headline(trace: Trace, how: str) -> str | None:
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None
     if trace.property_name == "no_zombie_commits" and "transaction" in numbers:
         how = _late_record(trace, numbers["transaction"]) or how
-    named = {name: spell_element(one) if name in OF_TRANSACTIONS else one for name, one in numbers.items()}
+    named = {name: spell_element(number) if name in OF_TRANSACTIONS else number for name, number in numbers.items()}
     try:
         return f"{WRONG[trace.property_name or ''].format(**named)}: {how}"
     except KeyError:  # a property without words, or whose variables have other names
@@ -311,42 +306,38 @@ def headline(trace: Trace, how: str) -> str | None:
 
 def _torn(trace: Trace, transaction: int, partition: int) -> str:
     """What is wrong with the record of a transaction at a partition: it is read, or missing."""
-    last = State(trace.instance, trace.states[-1])
+    last = trace.named_states[-1]
     record = f"the record of transaction {spell_element(transaction)}"
     if not shows_only_committed(last):
         outcome = "aborted" if last.outcome[transaction] == Outcome.ABORTED else "open"
-        late = "arrives late and " if _arrives_late(trace, transaction, partition) else ""
-        return f"a record of an {outcome} transaction is read: {record} {late}is committed with another one"
-    what = "a record of a committed transaction is lost"
+        late = "arrives late and " if partition in _late_at(trace, transaction) else ""
+        return f"a record of an {outcome} transaction is read: {record} {late}is committed with another transaction"
+    lost = "a record of a committed transaction is lost"
     if not holds(last, partition, transaction):
-        return f"{what}: partition {partition} does not have {record}"
+        return f"{lost}: partition {partition} does not have {record}"
     marker = "a late abort marker" if _was_ended_late(trace, partition) else "an abort marker"
-    return f"{what}: {marker} at partition {partition} ends transaction {spell_element(transaction)}"
+    return f"{lost}: {marker} at partition {partition} ends transaction {spell_element(transaction)}"
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
     """A phrase if the record of a transaction arrives late at a partition; otherwise None."""
-    partitions = range(State(trace.instance, trace.states[-1]).partitions)
-    late = [str(p) for p in partitions if _arrives_late(trace, transaction, p)]
-    return f"its record arrives late at partition {listed(late)}, and joins the new one" if late else None
+    late = [*map(str, sorted(_late_at(trace, transaction)))]
+    return f"its record arrives late at partition {listed(late)}, and joins the new transaction" if late else None
 
 
-def _arrives_late(trace: Trace, transaction: int, partition: int) -> bool:
-    """Whether a record arrives after its transaction was decided."""
-    return any(
-        step.action == "leader_appends_record"
-        and arguments_of(trace.instance, step) == {"partition": partition, "transaction": transaction}
-        and _is_late(trace, position, transaction)
-        for position, step in enumerate(trace.steps)
-    )
+def _late_at(trace: Trace, transaction: int) -> set[int]:
+    """The partitions at which the record of a transaction arrives late."""
+    return {late["partition"] for late in _late_records(trace) if late["transaction"] == transaction}
 
 
 def _was_ended_late(trace: Trace, partition: int) -> bool:
     """Whether the last marker of a partition is a late copy."""
-    markers = ("leader_appends_marker", "leader_appends_late_marker")
-    found = [
-        step.action
-        for step in trace.steps
-        if step.action in markers and arguments_of(trace.instance, step)["partition"] == partition
-    ]
-    return found[-1:] == ["leader_appends_late_marker"]
+    is_late = False
+    for step in trace.steps:
+        if step.action in MARKERS and arguments_of(trace.instance, step)["partition"] == partition:
+            is_late = MARKERS[step.action]
+    return is_late
+
+
+MARKERS = {"leader_appends_marker": False, "leader_appends_late_marker": True}
+"""The actions by which a partition gets a marker, and whether that is a late copy."""

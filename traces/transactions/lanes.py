@@ -1,8 +1,5 @@
 """A trace of Kafka's transactions in lanes for the coordinator, each producer and each partition: a table and a scene.
 
-In:  a trace of the model `transactions`.
-Out: titles and rows for table.py, and a legend of the signs; lane titles and moments for drawing.
-
 A column of the table is one line of text, which is printed when it changes. Items in their initial state, such as a
 marker that was not sent, are left out.
 """
@@ -11,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from itertools import pairwise, zip_longest
 
 from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import log as readers
+from isrcheck.models.transactions import log
 from isrcheck.models.transactions import state as fields
 from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes import scene
 from isrcheck.traces.lanes.scene import Cell, Item, Lane, Lanes, Moment, declares, notes, numbered, signs
 from isrcheck.traces.lanes.table import StepRow
-from isrcheck.traces.transactions.actions import ACTIONS, name_of
+from isrcheck.traces.transactions.actions import ACTIONS, holds, name_of
 
-last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
-holds: Callable[[State, int, int], bool] = readers.holds
+last_stable_offset: Callable[[State, int], int] = log.last_stable_offset
 
 LEGEND = (
     ("e1", "producer epoch 1"),
@@ -71,21 +68,14 @@ def titles(instance: Instance) -> list[str]:
     return [*lanes_of(instance).titles]
 
 
-def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """Return the titles of the lanes."""
-    return lanes_of(trace.instance).titles
-
-
 def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty."""
-    found: list[StepRow] = []
-    before: list[str] = []
-    for position, cells in enumerate(trace.states):
-        columns = _columns(State(trace.instance, cells))
-        told = [() if before and text == before[number] else (text,) for number, text in enumerate(columns)]
-        found.append(StepRow(position, trace.spell_row(position), tuple(told)))
-        before = columns
-    return found
+    states = [_columns(s) for s in trace.named_states]
+    changes = (
+        tuple(() if text == old else (text,) for text, old in zip_longest(columns, before))
+        for before, columns in pairwise([[], *states])
+    )
+    return [StepRow(position, trace.spell_row(position), cells) for position, cells in enumerate(changes)]
 
 
 def legend(_trace: Trace) -> list[str]:
@@ -95,8 +85,7 @@ def legend(_trace: Trace) -> list[str]:
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
     """Return one moment per state, without the values of the variables."""
-    states = [State(trace.instance, cells) for cells in trace.states]
-    offsets = max(1, *(s.log_end_offset[p] for s in states for p in range(s.partitions)))
+    offsets = max(1, *(s.log_end_offset[p] for s in trace.named_states for p in range(s.partitions)))
     return scene.moments(trace, lanes_of(trace.instance), ACTIONS, (), lambda _, s: _lanes(s, offsets))
 
 
@@ -152,10 +141,10 @@ def _latest(s: State, i: int) -> int | None:
 
 
 def _producer(s: State, i: int) -> Lane:
-    told, latest = [f"epoch {s.epoch[i]}"] if s.epoch[i] != NONE else [], _latest(s, i)
+    notes, latest = [f"epoch {s.epoch[i]}"] if s.epoch[i] != NONE else [], _latest(s, i)
     if latest is not None:
-        told.append(f"transaction {spell_element(latest)}, input {s.processed_input[latest]}")
-    return Lane(words_of(Phase(s.phase[i])), "down" if s.phase[i] == Phase.STOPPED else "client", notes=tuple(told))
+        notes.append(f"transaction {spell_element(latest)}, input {s.processed_input[latest]}")
+    return Lane(words_of(Phase(s.phase[i])), "down" if s.phase[i] == Phase.STOPPED else "client", notes=tuple(notes))
 
 
 def _of_partition(s: State, p: int) -> Iterator[Item]:
@@ -203,9 +192,9 @@ def _log(s: State, p: int) -> str:
     return text
 
 
-def late_request(what: str, request: int, epoch: int) -> str:
-    """Return a late copy of a request as text; nothing if there is none."""
-    return f"late {words_of(Request(request))} {what} e{epoch}" if request != Request.NOTHING else ""
+def late_request(kind: str, request: int, epoch: int) -> str:
+    """Return a late copy of a request as text, or "" without one."""
+    return f"late {words_of(Request(request))} {kind} e{epoch}" if request != Request.NOTHING else ""
 
 
 def words_of(value: IntEnum) -> str:

@@ -1,29 +1,24 @@
 """One broker: a machine with a disk, on which a process runs, is frozen, or does not run.
 
-In:  messages delivered to it; its timers; start, crash, freeze, thaw.
-Out: the messages that its process sends.
-
 The process holds everything that a crash loses; the disk (`Storage`) survives it. Kafka: KafkaServer, LogManager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.conformance.cluster.broker.fetcher import Ask, FetcherManager
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
 from isrcheck.conformance.cluster.broker.kraft import KraftPartition, KraftReplicaManager, MetadataCache
+from isrcheck.conformance.cluster.broker.part import Part
 from isrcheck.conformance.cluster.broker.partition import AlterIsrManager, Partition, ZkIsrManager
 from isrcheck.conformance.cluster.broker.replica_manager import (
     ConsumerRequests,
     DeleteRecordsPurgatory,
     ReplicaManager,
-    Reply,
 )
-from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.protocol import Switches
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.log.log import Log
@@ -50,7 +45,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceRequest,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Clock, Message, Network
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 
 class TimerKind(Enum):
@@ -81,19 +76,6 @@ def timers_of(
     )
 
 
-AskController = Callable[[AlterIsrRequest], int]
-"""Sends a request to the controller, and returns the number of the message."""
-
-
-@dataclass(frozen=True)
-class Sends:
-    """What a process may send: requests to brokers and to the controller, and responses."""
-
-    ask: Ask
-    ask_controller: AskController
-    reply: Reply
-
-
 @dataclass(frozen=True)
 class Process:
     """The state that a crash loses."""
@@ -106,114 +88,59 @@ class Process:
     delete_records: DeleteRecordsPurgatory
     consumer_requests: ConsumerRequests
 
-    @property
-    def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch, as this process reports them to clients."""
-        manager = self.replica_manager
-        if isinstance(manager, KraftReplicaManager):
-            return manager.known_leader
-        return self.partition.leader, self.partition.leader_epoch
-
-    @classmethod
-    def of(
-        cls,
-        broker: int,
-        replicas: frozenset[int],
-        log: Log,
-        controller: Controller | QuorumController,
-        halt: Callable[[], None],
-        sends: Sends,
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> Process:
-        """A process that has just started. `halt` ends it."""
-        given = (clock, settings, switches, bug)
-        fetchers = FetcherManager(broker, log, sends.ask, halt, *given)
-        alter_isr = AlterIsrManager(sends.ask_controller, bug)
-        partition: Partition
-        requests: ReplicaManager
-        if isinstance(controller, QuorumController):
-            metadata = MetadataCache()
-            kraft = KraftPartition(broker, replicas, log, alter_isr, metadata, *given)
-            partition, requests = kraft, KraftReplicaManager(kraft, metadata, fetchers, sends.reply, *given)
-        else:
-            manager = alter_isr if switches.asks_controller else ZkIsrManager(broker, controller)
-            partition = Partition(broker, replicas, log, manager, *given)
-            requests = ReplicaManager(partition, fetchers, sends.reply, *given)
-        deletes = DeleteRecordsPurgatory(partition, sends.reply, controller.live_brokers)
-        consumers = ConsumerRequests(partition, sends.reply, settings, switches, bug)
-        return cls(log, partition, fetchers, requests, alter_isr, deletes, consumers)
-
 
 ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToDirsRequest
 """What a broker asks of the controller, or reports to it."""
 
 
-class Broker:
+@dataclass(eq=False)
+class Broker(Part):
     """A broker and its number. `process` numbers its processes from 1; it is 0 while none runs."""
 
-    def __init__(
-        self,
-        number: int,
-        storage: Storage,
-        controller: Controller | QuorumController,
-        network: Network,
-        clock: Clock,
-        start: Start,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self._number = number
-        self._storage = storage
-        self._controller = controller
-        self._network = network
-        self._clock = clock
-        self._start = start
-        self._settings = settings
-        self._switches = switches
-        self._bug = bug
-        self._running: Process | None = None
+    _number: int
+    storage: Storage
+    _controller: Controller | QuorumController
+    _network: Network
+    _start: Start
+
+    def __post_init__(self) -> None:
+        self.running: Process | None = None
+        """The running process; None if none runs."""
+        self.is_frozen = False
+        """Whether the broker's process is frozen (SIGSTOP, a long garbage collection)."""
+        self.has_stopped_cleanly = False
+        """Whether the last process has ended by a controlled shutdown, and its disk still shows this."""
         self._processes = 0
-        self._is_frozen = False
-        self._was_clean = False
 
     @property
     def process(self) -> int:
         """The number of the running process, from 1; 0 if none runs."""
-        return self._processes if self._running else 0
-
-    @property
-    def running(self) -> Process | None:
-        """The running process, for inspection; None if none runs."""
-        return self._running
-
-    @property
-    def is_frozen(self) -> bool:
-        """Whether the broker's process is frozen (SIGSTOP, a long garbage collection)."""
-        return self._is_frozen
-
-    @property
-    def has_stopped_cleanly(self) -> bool:
-        """Whether the last process has ended by a controlled shutdown, and its disk still shows this."""
-        return self._was_clean
-
-    @property
-    def storage(self) -> Storage:
-        """The broker's disk, for inspection."""
-        return self._storage
+        return self._processes if self.running else 0
 
     def start_up(self) -> None:
         """Start a process from the contents of the disk. Errors: `ClusterError` if one runs; `StorageError`."""
-        if self._running is not None:
+        if self.running is not None:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
-        log = Log(self._storage, self._switches, self._bug)
-        given = (self._clock, self._settings, self._switches, self._bug)
-        sends = Sends(self._ask, self._ask_controller, self._reply)
-        replicas = frozenset(range(self._start.replicas))
-        self._running = Process.of(self._number, replicas, log, self._controller, self.crash, sends, *given)
+        log = Log(self.storage, self._switches, self._bug)
+        conditions = (self._clock, self._settings, self._switches, self._bug)
+        fetchers = FetcherManager(*conditions, self._number, log, self._ask, self.crash)
+        alter_isr = AlterIsrManager(self._ask_controller, self._bug)
+        replica = (self._number, frozenset(range(self._start.replicas)), log)
+        partition: Partition
+        manager: ReplicaManager
+        if isinstance(self._controller, QuorumController):
+            metadata = MetadataCache()
+            kraft = KraftPartition(*conditions, *replica, alter_isr, metadata)
+            partition, manager = kraft, KraftReplicaManager(*conditions, kraft, fetchers, self._reply, metadata)
+        else:
+            asks = self._switches.asks_controller
+            partition = Partition(
+                *conditions, *replica, alter_isr if asks else ZkIsrManager(self._number, self._controller.write_isr)
+            )
+            manager = ReplicaManager(*conditions, partition, fetchers, self._reply)
+        deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
+        consumers = ConsumerRequests(partition, self._reply, *conditions[1:])
+        self.running = Process(log, partition, fetchers, manager, alter_isr, deletes, consumers)
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
@@ -244,7 +171,7 @@ class Broker:
     def crash(self) -> None:
         """End the process at once. Errors: `ClusterError` if none runs."""
         self._must_run()
-        self._running, self._is_frozen, self._was_clean = None, False, False
+        self.running, self.is_frozen, self.has_stopped_cleanly = None, False, False
 
     def _shut_down(self) -> None:
         """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
@@ -255,24 +182,24 @@ class Broker:
         log.checkpoint_high_watermark()
         log.checkpoint_log_start()
         self.crash()
-        self._was_clean = True
+        self.has_stopped_cleanly = True
 
     def lose_disk(self) -> None:
         """The disk is replaced by an empty one, which records no clean shutdown. No process runs."""
-        self._storage.lose_disk()
-        self._was_clean = False
+        self.storage.lose_disk()
+        self.has_stopped_cleanly = False
 
     def delete_replica(self) -> None:
         """The partition's folder is deleted; the files beside it stay. Errors: `ClusterError` if a process runs."""
-        if self._running is not None:
+        if self.running is not None:
             raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
-        high_watermark = self._storage.checkpointed_high_watermark
-        self._storage.lose_disk()
-        self._storage.checkpoint_high_watermark(high_watermark)
-        self._was_clean &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
+        high_watermark = self.storage.checkpointed_high_watermark
+        self.storage.lose_disk()
+        self.storage.checkpoint_high_watermark(high_watermark)
+        self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report to the controller the directory of the replica, which is not the one that the controller knows.
+        """Report to the controller the directory of the replica; the controller knows a different one.
         Errors: `ClusterError` if no process runs.
         """
         self._must_move()
@@ -281,13 +208,13 @@ class Broker:
     def freeze(self) -> None:
         """Freeze the process until it is thawed. Errors: `ClusterError` if none runs, or it is frozen already."""
         self._must_move()
-        self._is_frozen = True
+        self.is_frozen = True
 
     def thaw(self) -> None:
         """The process continues. Errors: `ClusterError` if it is not frozen."""
-        if not self._is_frozen:
+        if not self.is_frozen:
             raise ClusterError(f"broker {self._number} is not frozen")
-        self._is_frozen = False
+        self.is_frozen = False
 
     def roll_segment(self) -> None:
         """The log rolls its segment, and saves the state of producers. Errors: `ClusterError` if no process runs."""
@@ -304,6 +231,7 @@ class Broker:
                 self.kraft.apply_metadata(payload)
                 process.delete_records.try_complete()
             case BrokerHeartbeatResponse():
+                self.kraft.end_heartbeat(message.in_reply_to)
                 if payload.should_shut_down:
                     self._shut_down()
             case FetchRequest():
@@ -336,20 +264,22 @@ class Broker:
 
     def disconnected_from_controller(self, request: int) -> None:
         """The connection of a request to the controller broke."""
-        if self._running is not None:
-            self._running.alter_isr.disconnected(request)
+        if self.running is not None:
+            self.running.alter_isr.disconnected(request)
+            if isinstance(self._controller, QuorumController):
+                self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
         """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
-        thread = self._running.fetchers.threads.get(source) if self._running else None
+        thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
         """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
-        if self._running is None or self._is_frozen:
+        if self.running is None or self.is_frozen:
             return ()
-        peers = (self._running.fetchers.threads, self._running.replica_manager.parked_fetches)
+        peers = (self.running.fetchers.threads, self.running.replica_manager.parked_fetches)
         return timers_of(*peers, has_heartbeats=self._switches.has_kraft)
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
@@ -372,7 +302,7 @@ class Broker:
             case TimerKind.DELAYED_PRODUCE_EXPIRY:
                 return manager.expire_produces() > 0
             case TimerKind.HEARTBEAT:
-                self._ask_controller(self.kraft.heartbeat())
+                return self.kraft.send_heartbeat(self._ask_controller)
             case TimerKind.DELAYED_FETCH:
                 return peer is not None and manager.try_complete_fetch(peer)
             case TimerKind.FETCHER_DO_WORK:
@@ -383,13 +313,13 @@ class Broker:
         return True
 
     def _must_run(self) -> Process:
-        if self._running is None:
+        if self.running is None:
             raise ClusterError(f"broker {self._number} does not run; restart it first")
-        return self._running
+        return self.running
 
     def _must_move(self) -> Process:
         process = self._must_run()
-        if self._is_frozen:
+        if self.is_frozen:
             raise ClusterError(f"broker {self._number} is frozen; thaw it first")
         return process
 

@@ -1,8 +1,5 @@
 """The fetchers of a follower: one per source broker, each with at most one outstanding request.
 
-In:  the controller's announcement that the broker follows a leader; responses from that broker; the fetcher's timer.
-Out: requests in the network; truncations and appends in the log.
-
 A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
 earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Since 2.7
 the partition is not truncating when it is assigned: its fetch carries the newest epoch of its log, and the response
@@ -16,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from isrcheck.conformance.cluster.broker.part import Part
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.protocol import Switches, Truncation
-from isrcheck.conformance.cluster.configuration.settings import Settings
+from isrcheck.conformance.cluster.configuration.protocol import Truncation
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.messages import (
     BrokerRequest,
@@ -32,7 +29,6 @@ from isrcheck.conformance.cluster.network.messages import (
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
 )
-from isrcheck.conformance.cluster.network.network import Clock
 from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
 
@@ -71,63 +67,37 @@ Ask = Callable[[int, BrokerRequest], int]
 """Sends a request to a broker and returns the number of the message."""
 
 
-class FetcherThread:
+@dataclass(eq=False)
+class FetcherThread(Part):
     """The fetcher for one source broker."""
 
-    def __init__(
-        self,
-        source: int,
-        log: Log,
-        ask: Ask,
-        halt: Callable[[], None],
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self._source = source
-        self._log = log
-        self._ask = ask
-        self._halt = halt
-        self._clock = clock
-        self._settings = settings
-        self._switches = switches
-        self._bug = bug
-        self._state: PartitionFetchState | None = None
+    _source: int
+    _log: Log
+    _ask: Ask
+    _halt: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self.state: PartitionFetchState | None = None
+        """The partition in this fetcher; None if it does not have the partition."""
         self._outstanding: Outstanding | None = None
 
     @property
-    def mode(self) -> Mode | None:
-        """The state of the partition in this fetcher; None if it does not have the partition."""
-        return None if self._state is None else self._state.mode
-
-    @property
     def outstanding(self) -> int | None:
-        """The number of the request whose response this fetcher awaits; None if there is none."""
+        """The number of the request whose response this fetcher awaits; None if it awaits no response."""
         return None if self._outstanding is None else self._outstanding.number
-
-    @property
-    def not_before(self) -> int:
-        """The time at which the back-off of this fetcher ends, in ms; 0 if there is none."""
-        return 0 if self._state is None else self._state.not_before
-
-    @property
-    def diverging(self) -> FetchResponse | None:
-        """The response whose high watermark is adopted, but whose truncation is still to be done; usually None."""
-        return None if self._state is None else self._state.diverging
 
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
         """Assign the partition to this fetcher, or assign it again in a newer epoch. Kafka: addFetcherForPartitions."""
-        self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
+        self.state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
     def adopt_epoch(self, leader_epoch: int) -> None:
         """Send all further requests with this leader epoch."""
-        if self._state is not None:
-            self._state.leader_epoch = leader_epoch
+        if self.state is not None:
+            self.state.leader_epoch = leader_epoch
 
     def remove_partition(self) -> None:
         """Remove the partition from this fetcher. Kafka: removeFetcherForPartitions."""
-        self._state = None
+        self.state = None
 
     def do_work(self) -> bool:
         """Send a request if none is outstanding; return whether anything was done. Kafka: ShutdownableThread.
@@ -138,14 +108,14 @@ class FetcherThread:
             if self._clock.now - self._outstanding.sent_at < self._settings.replica_socket_timeout_ms:
                 return False
             self.disconnected()
-        state = self._state
+        state = self.state
         if state is None or state.mode is Mode.FAILED or self._clock.now < state.not_before:
             return False
         epoch = state.leader_epoch if self._switches.fences_epochs else None
         if state.mode is Mode.FETCHING:
             last = self._log.latest_epoch if self._switches.TRUNC is Truncation.ON_FETCH else UNDEFINED_EPOCH
-            told = None if last == UNDEFINED_EPOCH else last
-            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch, told), state)
+            last_epoch = None if last == UNDEFINED_EPOCH else last
+            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch, last_epoch), state)
         elif state.diverging is not None:
             self._truncate_on_fetch_response(state, state.diverging)
         elif self._log.latest_epoch == UNDEFINED_EPOCH and self._switches.TRUNC >= Truncation.KIP279:
@@ -161,21 +131,21 @@ class FetcherThread:
 
     def receive(self, request: int, response: BrokerResponse) -> None:
         """Handle the response to the request with this number. Kafka: AbstractFetcherThread.processFetchRequest."""
-        asked = self._outstanding
-        if asked is None or asked.number != request:
+        request_sent = self._outstanding
+        if request_sent is None or request_sent.number != request:
             return  # the request was given up; its connection is closed
         self._outstanding = None
-        state = self._state
+        state = self.state
         if state is None:
             return
         if isinstance(response, FetchResponse):
-            self._fetched(state, asked, response)
+            self._fetched(state, request_sent, response)
         elif isinstance(response, OffsetsForLeaderEpochResponse):
-            self._reconciled(state, asked, response)
+            self._reconciled(state, request_sent, response)
         else:
-            self._listed(state, asked, response)
+            self._listed(state, request_sent, response)
 
-    def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
+    def _fetched(self, state: PartitionFetchState, sent: Outstanding, response: FetchResponse) -> None:
         """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
 
         If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
@@ -183,12 +153,12 @@ class FetcherThread:
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
-        if self._switches.RESPONSE_EPOCH_MATCHED and asked.request.current_leader_epoch != state.leader_epoch:
+        if self._switches.RESPONSE_EPOCH_MATCHED and sent.request.current_leader_epoch != state.leader_epoch:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
             self._send(ListOffsetsRequest(OffsetKind.LATEST, self._epoch_of(state)), state)
         elif response.error is not Errors.NONE:
-            self._refused(state, asked, response.error)
+            self._refused(state, sent, response.error)
         elif response.diverging_epoch is not None and self._switches.HW_FROM_DIVERGING_RESP:
             self._log.update_high_watermark(response.high_watermark)
             state.mode, state.diverging = Mode.TRUNCATING, response
@@ -199,15 +169,13 @@ class FetcherThread:
             self._log.update_high_watermark(response.high_watermark)
             self._log.increment_log_start(response.log_start_offset)
 
-    def _reconciled(
-        self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
-    ) -> None:
+    def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
         """Truncate the log; since 2.1.1, answers for an older epoch are dropped (KAFKA-7786). Kafka: maybeTruncate."""
-        stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
+        stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
         if answer.error is not Errors.NONE:
-            self._refused(state, asked, answer.error)
+            self._refused(state, sent, answer.error)
         elif answer.end_offset == UNDEFINED_OFFSET:
             self._truncate_and_fetch(state, state.initial_offset)
         elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
@@ -221,20 +189,22 @@ class FetcherThread:
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
         """Truncate to where the logs diverge; the next fetch finds out whether they agree. Fact sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
-        told = response.diverging_epoch
-        offset, _ = self._log.offset_truncation_state(told.leader_epoch, told.end_offset)
+        divergence = response.diverging_epoch
+        offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
         state.diverging = None
-        self._truncate_and_fetch(state, told.end_offset if self._bug is Bug.TRUNCATES_TO_ANSWERED_OFFSET else offset)
+        self._truncate_and_fetch(
+            state, divergence.end_offset if self._bug is Bug.TRUNCATES_TO_ANSWERED_OFFSET else offset
+        )
 
-    def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
+    def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
         """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
 
         An answer for an earlier assignment is dropped: Kafka holds a lock meanwhile, so it cannot get such an answer.
         """
-        if state is not asked.state:
+        if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
-            self._refused(state, asked, answer.error)
+            self._refused(state, sent, answer.error)
         elif answer.kind is OffsetKind.LATEST:
             if answer.offset >= self._log.log_end_offset:
                 self._send(ListOffsetsRequest(OffsetKind.EARLIEST, self._epoch_of(state)), state)
@@ -245,9 +215,9 @@ class FetcherThread:
         elif answer.offset > self._log.log_end_offset:
             self._log.truncate_fully_and_start_at(answer.offset)
 
-    def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
+    def _refused(self, state: PartitionFetchState, sent: Outstanding, error: Errors) -> None:
         """If the current epoch is fenced (FENCED_LEADER_EPOCH), wait for metadata; otherwise retry. Fact sheet 2.5."""
-        if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
+        if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == sent.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
             self._back_off()
@@ -257,8 +227,8 @@ class FetcherThread:
         state.mode = Mode.FETCHING
 
     def _back_off(self) -> None:
-        if self._state is not None:
-            self._state.not_before = self._clock.now + self._settings.replica_fetch_backoff_ms
+        if self.state is not None:
+            self.state.not_before = self._clock.now + self._settings.replica_fetch_backoff_ms
 
     def _epoch_of(self, state: PartitionFetchState) -> int | None:
         return state.leader_epoch if self._switches.fences_epochs else None
@@ -268,25 +238,16 @@ class FetcherThread:
         self._outstanding = Outstanding(number, request, state, self._clock.now)
 
 
-class FetcherManager:
+@dataclass(eq=False)
+class FetcherManager(Part):
     """The fetchers; one has the partition while the broker follows a leader."""
 
-    def __init__(
-        self,
-        broker: int,
-        log: Log,
-        ask: Ask,
-        halt: Callable[[], None],
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self.broker = broker
-        self._log = log
-        self._switches = switches
-        self._bug = bug
-        self._given = (log, ask, halt, clock, settings, switches, bug)
+    broker: int
+    _log: Log
+    _ask: Ask
+    _halt: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._threads: dict[int, FetcherThread] = {}
 
     @property
@@ -329,5 +290,6 @@ class FetcherManager:
 
     def _thread(self, source: int) -> FetcherThread:
         if source not in self._threads:
-            self._threads[source] = FetcherThread(source, *self._given)
+            conditions = (self._clock, self._settings, self._switches, self._bug)
+            self._threads[source] = FetcherThread(*conditions, source, self._log, self._ask, self._halt)
         return self._threads[source]

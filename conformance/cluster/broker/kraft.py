@@ -1,8 +1,5 @@
 """A broker of a KRaft cluster: how it applies the metadata log to its partition, and when it stops.
 
-In:  metadata images; answers to heartbeats.
-Out: changes of the partition's role; heartbeats, as the broker sends them.
-
 Source: fact sheet, sections 3.1, 3.2, 4.2, 4.3 and 4.8; Kafka: Partition, ReplicaManager.applyDelta,
 BrokerLifecycleManager.
 """
@@ -12,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
-from isrcheck.conformance.cluster.broker.partition import NO_EPOCH, IsrManager, IsrState, Partition, ReplicaState, Role
-from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager, Reply
+from isrcheck.conformance.cluster.broker.partition import NO_EPOCH, IsrState, Partition, ReplicaState, Role
+from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
-from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck
 from isrcheck.conformance.cluster.network.messages import (
     BrokerHeartbeatRequest,
     Errors,
@@ -28,8 +22,11 @@ from isrcheck.conformance.cluster.network.messages import (
     MetadataImage,
     PartitionRegistration,
 )
-from isrcheck.conformance.cluster.network.network import Clock, Message
+from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
+
+AskController = Callable[[BrokerHeartbeatRequest], int]
+"""Sends a request to the controller, and returns the number of the message."""
 
 
 @dataclass
@@ -38,46 +35,29 @@ class MetadataCache:
 
     image: MetadataImage | None = None
 
-    @property
-    def offset(self) -> int:
-        """The offset of the last record that was read; -1 before the first."""
-        return -1 if self.image is None else self.image.offset
 
-
+@dataclass(eq=False)
 class KraftPartition(Partition):
     """One replica of the partition, in the role of the record that its broker has read last."""
 
-    def __init__(
-        self,
-        broker: int,
-        replicas: frozenset[int],
-        log: Log,
-        isr_manager: IsrManager,
-        metadata: MetadataCache,
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        super().__init__(broker, replicas, log, isr_manager, clock, settings, switches, bug)
-        self._metadata = metadata
+    _metadata: MetadataCache
 
-    def is_news(self, told: LeaderAndIsr) -> bool:
+    def is_news(self, announced: LeaderAndIsr) -> bool:
         """Whether a record is newer than what this broker knows, perhaps from an answer to AlterPartition; one that is
         equally old replaces the leader's state in every release so far (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25).
         """
-        if self._leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
+        if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
-        if told.partition_epoch == self._partition_epoch:
+        if announced.partition_epoch == self.partition_epoch:
             return self._switches.EQUAL_PARTITION_EPOCH_REPLACES
-        return told.partition_epoch > self._partition_epoch
+        return announced.partition_epoch > self.partition_epoch
 
     def take_assignment(self, record: PartitionRegistration) -> None:
         """Take the assigned replicas of a record that is not older than what this broker knows, also if it does not
         replace the ISR. A leader forgets the followers that are removed, and knows nothing of the added ones. Kafka:
         updateAssignmentAndIsr.
         """
-        if record.partition_epoch < self._partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
+        if record.partition_epoch < self.partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
             return
         self._replicas = frozenset(record.replicas)
         if self.is_leader:
@@ -88,21 +68,21 @@ class KraftPartition(Partition):
         """Take the topic's value of min.insync.replicas. This does not move the high watermark."""
         self._min_insync_replicas = least
 
-    def adopt_record(self, told: LeaderAndIsr) -> None:
+    def adopt_record(self, announced: LeaderAndIsr) -> None:
         """Take a record of the same leader epoch: a leader adopts the ISR, and drops a change that is pending."""
-        self._partition_epoch = told.partition_epoch
+        self.partition_epoch = announced.partition_epoch
         if self.is_leader:
-            self._isr_state = IsrState(told.isr)
+            self.isr_state = IsrState(announced.isr)
             self.maybe_increment_leader_high_watermark()
 
     def be_removed(self, partition_epoch: int) -> None:
         """The partition is no longer assigned to this broker, which deletes its log. Kafka: Partition.delete."""
-        self._role, self._leader, self._leader_epoch = Role.NONE, None, NO_EPOCH
-        self._partition_epoch, self._isr_state, self._remote = partition_epoch, IsrState(), {}
-        self._replicas, self._leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
+        self._role, self.leader, self.leader_epoch = Role.NONE, None, NO_EPOCH
+        self.partition_epoch, self.isr_state, self._remote = partition_epoch, IsrState(), {}
+        self._replicas, self.leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
         if self._bug is not Bug.REMOVED_REPLICA_KEEPS_LOG:
-            self._log.truncate_fully_and_start_at(0)
-            self._log.checkpoint_high_watermark()
+            self.log.truncate_fully_and_start_at(0)
+            self.log.checkpoint_high_watermark()
 
     def knows_follower(self, follower: int) -> bool:
         """Whether a broker is one of the assigned followers, as far as this leader has read."""
@@ -128,7 +108,7 @@ class KraftPartition(Partition):
         self._note_fetch(follower, *between())
         is_same = late[2] == self._remote[follower].broker_epoch
         if may_join and (is_same or self._switches.LATE_FETCH_COUNTS):
-            self._propose(self._isr_state.isr | {follower})
+            self._propose(self.isr_state.isr | {follower})
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
@@ -152,29 +132,23 @@ class KraftPartition(Partition):
         return registered.is_active and (is_registered or check < BrokerStateCheck.BROKER_EPOCH)
 
 
+@dataclass(eq=False)
 class KraftReplicaManager(ReplicaManager):
     """The requests that one broker process answers, and the metadata that it has read."""
 
-    def __init__(
-        self,
-        partition: KraftPartition,
-        metadata: MetadataCache,
-        fetchers: FetcherManager,
-        reply: Reply,
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        super().__init__(partition, fetchers, reply, clock, settings, switches, bug)
-        self._kraft_partition = partition
-        self._metadata = metadata
+    _partition: KraftPartition
+    _metadata: MetadataCache
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._wants_to_shut_down = False
+        self._heartbeat_in_flight: int | None = None
 
     @property
     def metadata_offset(self) -> int:
-        """How far this process has read the metadata log; -1 if it has read nothing."""
-        return self._metadata.offset
+        """The offset of the last metadata record that the broker has applied, or -1."""
+        image = self._metadata.image
+        return -1 if image is None else image.offset
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
@@ -186,9 +160,23 @@ class KraftReplicaManager(ReplicaManager):
         """From now on heartbeats ask for a controlled shutdown."""
         self._wants_to_shut_down = True
 
-    def heartbeat(self) -> BrokerHeartbeatRequest:
-        """The heartbeat that this process sends now."""
-        return BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
+    def send_heartbeat(self, ask_controller: AskController) -> bool:
+        """Send a heartbeat, unless the answer to the last one is awaited; returns whether one was sent. Therefore the
+        heartbeats of a process never overtake each other. Kafka: BrokerLifecycleManager, communicationInFlight.
+        """
+        if self._heartbeat_in_flight is not None:
+            return False
+        self._heartbeat_in_flight = ask_controller(
+            BrokerHeartbeatRequest(self.metadata_offset, self._wants_to_shut_down)
+        )
+        return True
+
+    def end_heartbeat(self, request: int | None) -> None:
+        """The heartbeat with this number is answered, or its connection broke; any other request is ignored. Kafka:
+        BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
+        """
+        if request == self._heartbeat_in_flight:
+            self._heartbeat_in_flight = None
 
     def apply_metadata(self, image: MetadataImage, *, is_dropped: bool = False) -> None:
         """Read the metadata log up to this record; what has changed for the partition is applied as one change, and
@@ -197,7 +185,7 @@ class KraftReplicaManager(ReplicaManager):
         An image that this process has passed is ignored. `is_dropped`: an exception ends the change of the partition;
         the broker continues nevertheless, and does not try again.
         """
-        before, partition = self._metadata.image, self._kraft_partition
+        before, partition = self._metadata.image, self._partition
         if before is not None and image.offset <= before.offset:
             return
         self._metadata.image = image
@@ -210,29 +198,29 @@ class KraftReplicaManager(ReplicaManager):
             partition.take_min_insync_replicas(image.min_insync_replicas)
 
     def _apply_record(self, record: PartitionRegistration) -> None:
-        partition = self._kraft_partition
+        partition = self._partition
         if self._fetchers.broker not in record.replicas:
             self._fetchers.remove_fetcher()
             partition.be_removed(record.partition_epoch)
             self._give_up_what_waits()
             return
-        told = LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
-        is_news = partition.is_news(told)
+        announced = LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
+        is_news = partition.is_news(announced)
         if is_news or self._switches.EQUAL_PARTITION_EPOCH_ASSIGNS:
             partition.take_assignment(record)
         if not is_news:
             return
-        if told.leader_epoch == partition.leader_epoch:
-            partition.adopt_record(told)
+        if announced.leader_epoch == partition.leader_epoch:
+            partition.adopt_record(announced)
             self.complete_delayed_produces()
         else:
-            self._enter_epoch(told)
+            self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
         """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is not a follower
         as far as this leader has read: then the follower retries. Kafka: followerReplicaOrThrow.
         """
-        partition, follower = self._kraft_partition, self._follower(message)
+        partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)
         if partition.is_fetch_of_earlier_process(follower, message.source_process):
             error = Errors.NOT_LEADER_OR_FOLLOWER
@@ -249,12 +237,12 @@ class KraftReplicaManager(ReplicaManager):
         """
         assert isinstance(late.payload, FetchRequest)
         assert isinstance(other.payload, FetchRequest)
-        follower, asked = self._follower(late), other.payload
-        if self._read(late.payload).error is Errors.NONE and self._read(asked).error is Errors.NONE:
-            self._kraft_partition.update_as_two_threads(
+        follower, request = self._follower(late), other.payload
+        if self._read(late.payload).error is Errors.NONE and self._read(request).error is Errors.NONE:
+            self._partition.update_as_two_threads(
                 follower,
                 (late.payload.fetch_offset, late.payload.log_start_offset, late.source_process),
-                lambda: (asked.fetch_offset, asked.log_start_offset, other.source_process),
+                lambda: (request.fetch_offset, request.log_start_offset, other.source_process),
             )
             self.complete_delayed_produces()
-        self._reply(other, self._read(asked))
+        self._reply(other, self._read(request))

@@ -1,8 +1,5 @@
 """The partition on one broker: its role, what the leader knows of its followers, and how it changes the ISR.
 
-In:  the controller's announcements, appends, followers' fetches, the ISR shrink check, answers about the ISR.
-Out: records in the log, the high watermark; writes of the ISR in ZooKeeper, or requests to the controller.
-
 Source: fact sheet, sections 2.3, 2.4, 3, 4; Kafka: Partition, Replica, IsrState, AlterIsrManager (ZkIsrManager,
 DefaultAlterIsrManager).
 """
@@ -13,14 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Protocol
 
+from isrcheck.conformance.cluster.broker.part import Part
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.protocol import FollowerSkip, MaximalIsr, ShrinkRule, Switches
+from isrcheck.conformance.cluster.configuration.protocol import FollowerSkip, MaximalIsr, ShrinkRule
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.messages import AlterIsrRequest, AlterIsrResponse, Errors, LeaderAndIsr
-from isrcheck.conformance.cluster.network.network import Clock
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 
@@ -96,30 +92,16 @@ class IsrState:
         return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
 
 
-class IsrManager(Protocol):
-    """Where a partition submits its proposals."""
-
-    def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Propose an ISR; returns whether that was possible. `answered` may be called before this returns."""
-
-
-class IsrStore(Protocol):
-    """Where a leader writes the ISR: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
-
-    def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
-        """Write the ISR if the writer's leader epoch is the controller's; return the new partition epoch, or None."""
-
-
 class ZkIsrManager:
-    """Writes the ISR at once, or not at all."""
+    """Writes the ISR at once, or not at all; `write_isr` is the controller's side of that (updateLeaderAndIsr)."""
 
-    def __init__(self, broker: int, store: IsrStore) -> None:
+    def __init__(self, broker: int, write_isr: Callable[[int, int, frozenset[int]], int | None]) -> None:
         self._broker = broker
-        self._store = store
+        self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
         """Write the ISR; returns whether it was written."""
-        written = self._store.write_isr(self._broker, proposal.leader_epoch, proposal.isr)
+        written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
         answered(AlterIsrResponse(Errors.NONE, proposal.leader_epoch, written, proposal.isr))
@@ -168,70 +150,35 @@ class Role(Enum):
     FOLLOWER = "follower"
 
 
-class Partition:
+@dataclass(eq=False)
+class Partition(Part):
     """One replica of the partition, in the role of the controller's latest announcement."""
 
-    def __init__(
-        self,
-        broker: int,
-        replicas: frozenset[int],
-        log: Log,
-        isr_manager: IsrManager,
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self._broker = broker
-        self._replicas = replicas
-        self._log = log
-        self._isr_manager = isr_manager
-        self._clock = clock
-        self._settings = settings
-        self._min_insync_replicas = settings.min_insync_replicas
-        self._switches = switches
-        self._bug = bug
-        self._role = Role.NONE
-        self._leader: int | None = None
-        self._leader_epoch, self._partition_epoch = NO_EPOCH, 0
-        self._leader_epoch_start_offset = UNDEFINED_OFFSET
-        self._isr_state = IsrState()
-        self._remote: dict[int, ReplicaState] = {}
+    _broker: int
+    _replicas: frozenset[int]
+    log: Log
+    """This replica's log."""
+    _isr_manager: AlterIsrManager | ZkIsrManager
 
-    @property
-    def log(self) -> Log:
-        """This replica's log."""
-        return self._log
+    def __post_init__(self) -> None:
+        self._min_insync_replicas = self._settings.min_insync_replicas
+        self._role = Role.NONE
+        self.leader: int | None = None
+        """The leader known to this broker; None before the controller's first announcement."""
+        self.leader_epoch = NO_EPOCH
+        """The leader epoch that this broker applied last; -1 before the first."""
+        self.partition_epoch = 0
+        """The partition epoch of the record that this broker knows; 0 before the first."""
+        self.leader_epoch_start_offset = UNDEFINED_OFFSET
+        """On a leader: the log end offset when it accepted the epoch; -1 otherwise."""
+        self.isr_state = IsrState()
+        """On a leader: the in-sync replicas, and the change that is pending; empty otherwise."""
+        self._remote: dict[int, ReplicaState] = {}
 
     @property
     def is_leader(self) -> bool:
         """Whether this broker presumes leadership."""
         return self._role is Role.LEADER
-
-    @property
-    def leader(self) -> int | None:
-        """The leader known to this broker; None before the controller's first announcement."""
-        return self._leader
-
-    @property
-    def leader_epoch(self) -> int:
-        """The leader epoch that this broker applied last; -1 before the first."""
-        return self._leader_epoch
-
-    @property
-    def leader_epoch_start_offset(self) -> int:
-        """On a leader: the log end offset when it accepted the epoch; -1 otherwise."""
-        return self._leader_epoch_start_offset
-
-    @property
-    def partition_epoch(self) -> int:
-        """The partition epoch of the record that this broker knows; 0 before the first."""
-        return self._partition_epoch
-
-    @property
-    def isr_state(self) -> IsrState:
-        """On a leader: the in-sync replicas, and the change that is pending; empty otherwise."""
-        return self._isr_state
 
     @property
     def remote(self) -> Mapping[int, ReplicaState]:
@@ -241,12 +188,12 @@ class Partition:
     @property
     def is_under_min_isr(self) -> bool:
         """Whether the ISR is too small for a record with acks=all to be appended."""
-        return self._is_too_small(self._isr_state.isr)
+        return self._is_too_small(self.isr_state.isr)
 
     @property
     def is_under_min_isr_after_append(self) -> bool:
         """Whether the maximal ISR, which has the record, is too small for acks=all. Fact sheet 5.1."""
-        return self._is_too_small(self._isr_state.maximal_isr(self._switches.MAXIMAL_ISR))
+        return self._is_too_small(self.isr_state.maximal_isr(self._switches.MAXIMAL_ISR))
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
@@ -257,24 +204,24 @@ class Partition:
         (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
-            self._log.truncate_to(self._log.high_watermark)
+            self.log.truncate_to(self.log.high_watermark)
         if not self.is_leader:
-            self._log.bring_high_watermark_inside()
+            self.log.bring_high_watermark_inside()
         kept = self.is_leader and self._switches.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
-        known = self._remote if kept or self._bug is Bug.REMOTE_OFFSETS_NOT_RESET else {}
-        self._role, self._leader = Role.LEADER, self._broker
-        self._leader_epoch, self._partition_epoch = announced.leader_epoch, announced.partition_epoch
-        self._isr_state = IsrState(announced.isr)  # no change is pending now
-        self._leader_epoch_start_offset = self._log.log_end_offset
+        former = self._remote if kept or self._bug is Bug.REMOTE_OFFSETS_NOT_RESET else {}
+        self._role, self.leader = Role.LEADER, self._broker
+        self.leader_epoch, self.partition_epoch = announced.leader_epoch, announced.partition_epoch
+        self.isr_state = IsrState(announced.isr)  # no change is pending now
+        self.leader_epoch_start_offset = self.log.log_end_offset
         if self._switches.EPOCH_AT_BECOME_LEADER:
-            self._log.assign_epoch(announced.leader_epoch)
+            self.log.assign_epoch(announced.leader_epoch)
         now = self._clock.now
         self._remote = {
             follower: replace(
-                known.get(follower, ReplicaState()),
+                former.get(follower, ReplicaState()),
                 last_caught_up_time=now if follower in announced.isr else 0,
                 last_fetch_time=now if kept and follower in announced.isr else 0,
-                last_fetch_leader_log_end_offset=self._log.log_end_offset if kept else 0,
+                last_fetch_leader_log_end_offset=self.log.log_end_offset if kept else 0,
             )
             for follower in sorted(self._replicas - {self._broker})
         }
@@ -283,34 +230,34 @@ class Partition:
     def make_follower(self, announced: LeaderAndIsr) -> bool:
         """Accept a leader; return whether the fetcher has to start over (FOLLOWER_SKIP). Kafka: makeFollower."""
         rule = self._switches.FOLLOWER_SKIP
-        further = announced.leader_epoch - self._leader_epoch
-        skipped = self._leader == announced.leader and (
+        further = announced.leader_epoch - self.leader_epoch
+        skipped = self.leader == announced.leader and (
             rule is FollowerSkip.SAME_LEADER
             or (rule is FollowerSkip.SAME_LEADER_NEXT_EPOCH and further <= 1)
             or (rule is FollowerSkip.SAME_LEADER_AND_EPOCH and further == 0)
         )
-        self._role, self._leader = Role.FOLLOWER, announced.leader
-        self._leader_epoch, self._partition_epoch = announced.leader_epoch, announced.partition_epoch
-        self._leader_epoch_start_offset = UNDEFINED_OFFSET
-        self._isr_state = IsrState()
+        self._role, self.leader = Role.FOLLOWER, announced.leader
+        self.leader_epoch, self.partition_epoch = announced.leader_epoch, announced.partition_epoch
+        self.leader_epoch_start_offset = UNDEFINED_OFFSET
+        self.isr_state = IsrState()
         if self._bug is not Bug.REMOTE_OFFSETS_NOT_RESET:
             self._remote = {}
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
         """Set up as if every follower had fetched at these offsets, the slow ones long ago (`Start`)."""
-        self._leader_epoch_start_offset = 0
+        self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
-            self._remote[follower] = ReplicaState(offset, 0, then, then, self._log.log_end_offset, 1)
+            self._remote[follower] = ReplicaState(offset, 0, then, then, self.log.log_end_offset, 1)
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
         """The error for a request with this leader epoch (None: without one); NONE: it is accepted. Fact sheet 2.2."""
         if current_leader_epoch is not None:
-            if current_leader_epoch < self._leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
+            if current_leader_epoch < self.leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
                 return Errors.FENCED_LEADER_EPOCH
-            if current_leader_epoch > self._leader_epoch:
+            if current_leader_epoch > self.leader_epoch:
                 return Errors.UNKNOWN_LEADER_EPOCH
         return Errors.NONE if self.is_leader else Errors.NOT_LEADER_OR_FOLLOWER
 
@@ -325,8 +272,8 @@ class Partition:
         """Append a batch in this leader's epoch, and try to advance the high watermark; returns its first record.
         Kafka: appendRecordsToLeader.
         """
-        given = (payload, self._leader_epoch, stamp, control, records, self._clock.now, coordinator_epoch)
-        record = self._log.append_as_leader(*given)
+        fields = (payload, self.leader_epoch, stamp, control, records, self._clock.now, coordinator_epoch)
+        record = self.log.append_as_leader(*fields)
         self.maybe_increment_leader_high_watermark()
         return record
 
@@ -336,11 +283,11 @@ class Partition:
         """
         self._note_fetch(follower, offset, log_start, broker_epoch)
         if self._may_join_isr(follower):
-            self._propose(self._isr_state.isr | {follower})
+            self._propose(self.isr_state.isr | {follower})
         self.maybe_increment_leader_high_watermark()
 
     def _note_fetch(self, follower: int, offset: int, log_start: int, broker_epoch: int) -> None:
-        old, end = self._remote[follower], self._log.log_end_offset
+        old, end = self._remote[follower], self.log.log_end_offset
         new = old.after_fetch(offset, log_start, end, self._clock.now, broker_epoch)
         if self._bug is Bug.REMOTE_OFFSET_IS_MAXIMUM:
             new = replace(new, log_end_offset=max(offset, old.log_end_offset))
@@ -348,62 +295,62 @@ class Partition:
 
     def maybe_shrink_isr(self) -> frozenset[int]:
         """Remove all out-of-sync followers from the ISR, or propose it; return them. Fact sheet 4.1."""
-        if not self.is_leader or self._isr_state.is_inflight:
+        if not self.is_leader or self.isr_state.is_inflight:
             return frozenset()
-        isr = self._isr_state.isr
+        isr = self.isr_state.isr
         out_of_sync = frozenset(each for each in isr - {self._broker} if not self._is_caught_up(each))
         if self._bug is Bug.ISR_KEEPS_DEAD_FOLLOWER or not out_of_sync:
             return frozenset()
         is_proposed = self._propose(isr - out_of_sync)
-        if self._isr_state.is_inflight:  # the high watermark moves only with MAXIMAL_ISR=PROPOSED
+        if self.isr_state.is_inflight:  # the high watermark moves only with MAXIMAL_ISR=PROPOSED
             self.maybe_increment_leader_high_watermark()
         return out_of_sync if is_proposed else frozenset()
 
     def maybe_increment_leader_high_watermark(self) -> bool:
         """Advance the high watermark to what the maximal ISR has reached; returns whether it moved. Sheet 2.4."""
-        state = self._isr_state
+        state = self.isr_state
         has_gate = self._switches.HW_MINISR_GATE and self._bug is not Bug.HIGH_WATERMARK_GATE_MISSING
         if has_gate and self._is_too_small(state.isr):
             return False
         rule = MaximalIsr.COMMITTED if self._bug is Bug.ISR_NOT_MAXIMAL else self._switches.MAXIMAL_ISR
         counted = state.maximal_isr(rule)
-        known = [self._remote[each].log_end_offset for each in counted if each != self._broker]
-        candidate = min([self._log.log_end_offset, *known])
+        ends = [self._remote[each].log_end_offset for each in counted if each != self._broker]
+        candidate = min([self.log.log_end_offset, *ends])
         if self._bug is Bug.HW_OFF_BY_ONE and candidate >= 0:
-            candidate = min(candidate + 1, self._log.log_end_offset)
-        return self._log.increment_high_watermark(candidate)
+            candidate = min(candidate + 1, self.log.log_end_offset)
+        return self.log.increment_high_watermark(candidate)
 
     def low_watermark(self, live: frozenset[int]) -> int:
         """The smallest log start of the leader and the live followers. Kafka: lowWatermarkIfLeader; fact sheet 1.1."""
         return min(
-            [self._log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
+            [self.log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
         )
 
     def _may_join_isr(self, follower: int) -> bool:
         """Whether a follower outside the ISR has reached the high watermark, if not the log end. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
-        if follower in self._isr_state.isr or self._isr_state.is_inflight:
+        if follower in self.isr_state.isr or self.isr_state.is_inflight:
             return False
-        if offset < self._log.high_watermark and self._bug is not Bug.EXPANSION_WITHOUT_HIGH_WATERMARK:
+        if offset < self.log.high_watermark and self._bug is not Bug.EXPANSION_WITHOUT_HIGH_WATERMARK:
             return False
         needs_start = self._switches.EXPAND_EPOCH_START and self._bug is not Bug.EXPANSION_WITHOUT_EPOCH_START
-        return not needs_start or offset >= self._leader_epoch_start_offset
+        return not needs_start or offset >= self.leader_epoch_start_offset
 
     def _is_caught_up(self, follower: int) -> bool:
-        given = (self._switches.SHRINK_RULE, self._log.log_end_offset, self._clock.now, self._settings)
-        return self._remote[follower].is_caught_up(*given)
+        now = (self._switches.SHRINK_RULE, self.log.log_end_offset, self._clock.now, self._settings)
+        return self._remote[follower].is_caught_up(*now)
 
     def _propose(self, isr: frozenset[int]) -> bool:
         """Propose an ISR, which is pending until it is answered; return whether that was possible. Otherwise (a refused
         write, or an unanswered proposal), the ISR is unchanged. Kafka: sendAlterIsr."""
-        committed = self._isr_state
-        self._isr_state = pending = replace(committed, proposed=isr)
-        known = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))
-        named = tuple((each, epoch) for each, epoch in known if epoch)
-        proposal = AlterIsrRequest(self._leader_epoch, self._partition_epoch, isr, named)
+        committed = self.isr_state
+        self.isr_state = pending = replace(committed, proposed=isr)
+        epochs = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))
+        named = tuple((each, epoch) for each, epoch in epochs if epoch)
+        proposal = AlterIsrRequest(self.leader_epoch, self.partition_epoch, isr, named)
         if self._isr_manager.submit(proposal, partial(self._handle_alter_isr_response, pending)):
             return True
-        self._isr_state = committed
+        self.isr_state = committed
         return False
 
     def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
@@ -411,14 +358,14 @@ class Partition:
         it was proposed. After another error it stays pending, until a newer record arrives. (Left out: up to 3.0 the
         high watermark is not recomputed after a shrink, KAFKA-13091.)
         """
-        known = (self._leader_epoch, self._partition_epoch)
-        is_current = self._isr_state.is_answered_by(pending, response, known)
+        epochs = (self.leader_epoch, self.partition_epoch)
+        is_current = self.isr_state.is_answered_by(pending, response, epochs)
         if self._bug is Bug.STALE_ALTER_ISR_ANSWER_APPLIED:
             is_current = self.is_leader
         if response.error is Errors.NONE and is_current:
-            self._isr_state, self._partition_epoch = IsrState(response.isr), response.partition_epoch
+            self.isr_state, self.partition_epoch = IsrState(response.isr), response.partition_epoch
         elif response.error is Errors.INELIGIBLE_REPLICA and is_current and self._bug is not Bug.INELIGIBLE_CHANGE_KEPT:
-            self._isr_state = IsrState(pending.isr)
+            self.isr_state = IsrState(pending.isr)
         else:
             return
         if self._bug is not Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK or len(response.isr) > len(pending.isr):

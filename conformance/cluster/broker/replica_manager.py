@@ -1,8 +1,5 @@
 """Requests to one broker as leader, and its purgatories: waiting produce requests, parked fetches, pending deletions.
 
-In:  requests (`Message`); the controller's announcements; timers.
-Out: responses in the network.
-
 A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
 the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. A DeleteRecords request is answered when every live replica has moved its log start.
@@ -22,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
+from isrcheck.conformance.cluster.broker.part import Part
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.protocol import Switches, Truncation
@@ -49,7 +47,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.network import Clock, Message
+from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
 
 TO_HIGH_WATERMARK = -1
@@ -86,9 +84,7 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answer the requests that the low watermark has reached; answer all requests if this broker no longer
-        leads.
-        """
+        """Answer the requests that the low watermark has reached, or all of them if this broker no longer leads."""
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)
@@ -100,22 +96,15 @@ class DeleteRecordsPurgatory:
         self._waiting = still
 
 
+@dataclass(eq=False)
 class ConsumerRequests:
     """What one broker answers to consumers."""
 
-    def __init__(
-        self,
-        partition: Partition,
-        reply: Callable[[Message, Payload], None],
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self._partition = partition
-        self._reply = reply
-        self._settings = settings
-        self._switches = switches
-        self._bug = bug
+    _partition: Partition
+    _reply: Callable[[Message, Payload], None]
+    _settings: Settings
+    _switches: Switches
+    _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
         """Answer with the records from the position on that the consumer may read, however many there are; or with the
@@ -207,28 +196,27 @@ class ParkedFetch:
         return self.asked.fetch_offset
 
 
-class ReplicaManager:
+@dataclass(eq=False)
+class ReplicaManager(Part):
     """The requests that one broker process answers."""
 
-    def __init__(
-        self,
-        partition: Partition,
-        fetchers: FetcherManager,
-        reply: Reply,
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self._partition = partition
-        self._fetchers = fetchers
-        self._reply = reply
-        self._clock = clock
-        self._settings = settings
-        self._switches = switches
-        self._bug = bug
+    _partition: Partition
+    _fetchers: FetcherManager
+    _reply: Reply
+
+    def __post_init__(self) -> None:
         self._produces: list[DelayedProduce] = []
         self._fetches: dict[int, ParkedFetch] = {}
+
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """The leader and its epoch, as this process reports them to clients."""
+        return self._partition.leader, self._partition.leader_epoch
+
+    @property
+    def metadata_offset(self) -> int:
+        """How far this process has read the metadata log; -1 if it has read nothing, or there is no such log."""
+        return -1
 
     @property
     def delayed_produces(self) -> tuple[DelayedProduce, ...]:
@@ -260,8 +248,7 @@ class ReplicaManager:
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Answer the waiting requests that are now refused: fetches of another epoch; if another broker leads, requests
-        of clients."""
+        """Refuse fetches of another epoch that wait and, if another broker leads, waiting requests of clients."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -303,8 +290,8 @@ class ReplicaManager:
         if error is not Errors.NONE:
             self._reply(message, ProduceResponse(request.send, error))
             return
-        given = (request.control.value, request.stamp, request.control, 1, request.coordinator_epoch)
-        offset = partition.append_as_leader(*given).offset
+        fields = (request.control.value, request.stamp, request.control, 1, request.coordinator_epoch)
+        offset = partition.append_as_leader(*fields).offset
         self._wait_for_high_watermark(message, request.send, offset)
         self.complete_delayed_produces()
 
@@ -320,8 +307,8 @@ class ReplicaManager:
         diverges = response.diverging_epoch is not None
         counts = self._switches.DIVERGING_RESP_UPDATES_STATE or self._bug is Bug.DIVERGING_FETCH_COUNTS
         if response.error is Errors.NONE and (not diverges or counts):
-            asked = (request.fetch_offset, request.log_start_offset, message.source_process)
-            self._partition.update_follower_fetch_state(follower, *asked)
+            state = (request.fetch_offset, request.log_start_offset, message.source_process)
+            self._partition.update_follower_fetch_state(follower, *state)
             self.complete_delayed_produces()
             if self._bug is Bug.RESPONSE_HW_AFTER_FETCH:
                 response = self._read(request)
@@ -351,9 +338,9 @@ class ReplicaManager:
         if error is not Errors.NONE:
             self._reply(message, OffsetsForLeaderEpochResponse(error))
             return
-        found = self._partition.log.end_offset_for(request.leader_epoch)
-        epoch = found.leader_epoch if self._switches.TRUNC >= Truncation.KIP279 else -1
-        self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, found.end_offset))
+        end = self._partition.log.end_offset_for(request.leader_epoch)
+        epoch = end.leader_epoch if self._switches.TRUNC >= Truncation.KIP279 else -1
+        self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, end.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
         """Answer the log's end or start to a follower that is out of range. Fact sheet 2.5."""
@@ -415,8 +402,8 @@ class ReplicaManager:
                 return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
             diverges = end.leader_epoch < request.last_fetched_epoch or end.end_offset < fetch_offset
             if diverges and self._bug is not Bug.DIVERGENCE_NOT_SEEN:
-                told = DivergingEpoch(end.leader_epoch, end.end_offset)
-                return FetchResponse(error, fetch_offset, (), *offsets, told)
+                divergence = DivergingEpoch(end.leader_epoch, end.end_offset)
+                return FetchResponse(error, fetch_offset, (), *offsets, divergence)
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
         records = log.read(fetch_offset, fetch_offset + self._settings.replica_fetch_max_records)

@@ -19,8 +19,6 @@ from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
-    AlterIsrRequest,
-    AlterIsrResponse,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
     ConsumerListOffsetsRequest,
@@ -28,14 +26,11 @@ from isrcheck.conformance.cluster.network.messages import (
     DeleteRecordsResponse,
     Isolation,
     ListOffsetsResponse,
-    MetadataMessage,
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
     Payload,
     ProduceRequest,
     ProduceResponse,
-    TransactionRequest,
-    TransactionResponse,
 )
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Clock, Message, Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
@@ -44,9 +39,6 @@ OUTSIDE = "outside"
 """The address of all these clients in the network."""
 
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
-
-ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse | MetadataMessage
-"""Responses that go to the transaction coordinator or the controller, not to a client."""
 
 Answered = Callable[[Payload | None], None]
 """Takes the response to a request; None if its connection broke."""
@@ -84,8 +76,7 @@ class OutsideClients:
 
     def receive(self, message: Message) -> None:
         """Hand a response to the function that waits for it; drop it if no function waits."""
-        if not isinstance(message.payload, ELSEWHERE):
-            self._settle(message.in_reply_to, message.payload)
+        self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
         """The connection of this request broke."""
@@ -124,8 +115,8 @@ class Clients:
         """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
-            given = (self._network, self._settings, self._switches, self._bug)
-            self.producers[name] = Producer(name, self._new_producer_id, *given)
+            conditions = (self._network, self._settings, self._switches, self._bug)
+            self.producers[name] = Producer(name, self._new_producer_id, *conditions)
         return self.producers[name]
 
     def first_producer(self, name: str, payloads: Iterable[str]) -> int:

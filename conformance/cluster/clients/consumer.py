@@ -1,8 +1,5 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-In:  `fetch` from a named broker; who leads; responses, as messages.
-Out: fetch requests in the network, and questions about offsets; the records that were read.
-
 A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
 (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if a
 follower says so, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
@@ -36,32 +33,29 @@ class Consumer:
     def __init__(
         self, name: str, isolation: Isolation, network: Network, settings: Settings, switches: Switches, bug: Bug | None
     ) -> None:
-        self._name = name
-        self._isolation = isolation
+        self.name = name
+        self.isolation = isolation
+        """The consumer's `isolation.level`."""
         self._network = network
         self._settings = settings
         self._switches = switches
         self._bug = bug
         self._leader: int | None = None
         self._leader_epoch = 0
-        self._consumed_epoch: int | None = None
-        self._known_end_offset = 0
-        self._has_skipped = False
+        self.consumed_epoch: int | None = None
+        """The leader epoch of the last entry that it has read; None if unknown."""
+        self.known_end_offset = 0
+        """The readable end of the log by the response to the last fetch, from which the lag is computed."""
+        self.has_skipped = False
+        """Whether the position was reset to the end of the log."""
         self._asked: int | None = None
-        self._preferred_read_replica: int | None = None
-        self._position = 0
-        self._read: list[Record] = []
-        self._error = Errors.NONE
-
-    @property
-    def isolation(self) -> Isolation:
-        """The consumer's `isolation.level`."""
-        return self._isolation
-
-    @property
-    def position(self) -> int:
+        self.preferred_read_replica: int | None = None
+        """The broker to which a leader has sent the consumer."""
+        self.position = 0
         """The offset that the consumer will read next."""
-        return self._position
+        self._read: list[Record] = []
+        self.error = Errors.NONE
+        """The error in the last response; NONE after a successful one."""
 
     @property
     def leader_epoch(self) -> int:
@@ -69,66 +63,39 @@ class Consumer:
         return self._leader_epoch if self._checks_position else 0
 
     @property
-    def consumed_epoch(self) -> int | None:
-        """The leader epoch of the last entry that it has read; None if unknown."""
-        return self._consumed_epoch
-
-    @property
-    def known_end_offset(self) -> int:
-        """The readable end of the log by the response to the last fetch, from which the lag is computed."""
-        return self._known_end_offset
-
-    @property
-    def has_skipped(self) -> bool:
-        """Whether the position was reset to the end of the log."""
-        return self._has_skipped
-
-    @property
-    def preferred_read_replica(self) -> int | None:
-        """The broker to which a leader has sent the consumer."""
-        return self._preferred_read_replica
-
-    @property
     def read(self) -> tuple[Record, ...]:
-        """The records that the consumer returned, in order, without markers; with read_committed, also without
-        aborted records.
-        """
+        """The records that the consumer returned, in order: no markers, and no aborted ones with read_committed."""
         return tuple(self._read)
-
-    @property
-    def error(self) -> Errors:
-        """The error in the last response; NONE after a successful one."""
-        return self._error
 
     def fetch(self, broker: int, most: int | None = None, rack: int | None = None) -> int:
         """Ask a broker for the next records, at most so many, as a consumer in this rack; returns the number of the
         message. Errors: `ClusterError` for a broker other than the one to which the consumer was sent.
         """
-        if self._preferred_read_replica not in (None, broker):
+        if self.preferred_read_replica not in (None, broker):
             raise ClusterError(
-                f"consumer {self._name} reads from broker {self._preferred_read_replica}; ask that one, or expire it"
+                f"consumer {self.name} reads from broker {self.preferred_read_replica}; ask that one, or expire it"
             )
-        request = ConsumerFetchRequest(self._position, self._isolation, self._sent_epoch, most, rack)
-        return self._network.send(self._name, broker, request)
+        request = ConsumerFetchRequest(self.position, self.isolation, self._sent_epoch, most, rack)
+        return self._network.send(self.name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
         """Receive metadata about the leader: return to it, and validate the position. Kafka: maybeValidatePosition."""
         if self._checks_position:
             if self._leader is not None and leader_epoch <= self._leader_epoch:
                 return
-            self._preferred_read_replica = None
+            self.preferred_read_replica = None
         self._leader, self._leader_epoch = leader, leader_epoch
-        if self._checks_position and self._consumed_epoch is not None and self._bug is not Bug.POSITION_NOT_VALIDATED:
-            request = OffsetsForLeaderEpochRequest(self._consumed_epoch, self._sent_epoch)
-            self._asked = self._network.send(self._name, leader, request)
+        if self._checks_position and self.consumed_epoch is not None and self._bug is not Bug.POSITION_NOT_VALIDATED:
+            request = OffsetsForLeaderEpochRequest(self.consumed_epoch, self._sent_epoch)
+            self._asked = self._network.send(self.name, leader, request)
 
     def expire_preferred_read_replica(self) -> None:
         """Return to the leader: metadata.max.age.ms is over. Kafka: SubscriptionState.preferredReadReplica."""
-        self._preferred_read_replica = None
+        self.preferred_read_replica = None
 
     def seek(self, position: int) -> None:
         """Move to another position, as auto.offset.reset or a user does."""
-        self._position = position
+        self.position = position
 
     def receive_offset(
         self, request: int | None, response: OffsetsForLeaderEpochResponse | ListOffsetsResponse
@@ -142,17 +109,17 @@ class Consumer:
         if isinstance(response, OffsetsForLeaderEpochResponse):
             self._validate(response)
             return
-        self._position, self._consumed_epoch = response.offset, None
-        self._has_skipped |= response.kind is OffsetKind.LATEST
+        self.position, self.consumed_epoch = response.offset, None
+        self.has_skipped |= response.kind is OffsetKind.LATEST
 
     def _validate(self, answer: OffsetsForLeaderEpochResponse) -> None:
         if self._settings.auto_offset_reset is AutoOffsetReset.NOTHING:
             return  # Kafka throws LogTruncationException
         is_answered = answer.end_offset != UNDEFINED_OFFSET and answer.leader_epoch != UNDEFINED_EPOCH
         looks_at_epoch = self._switches.POSITION_CHECK is PositionCheck.END_OFFSET_AND_EPOCH
-        if is_answered and answer.end_offset < self._position:
-            self._position, self._consumed_epoch = answer.end_offset, answer.leader_epoch
-        elif not is_answered or (looks_at_epoch and answer.leader_epoch != self._consumed_epoch):
+        if is_answered and answer.end_offset < self.position:
+            self.position, self.consumed_epoch = answer.end_offset, answer.leader_epoch
+        elif not is_answered or (looks_at_epoch and answer.leader_epoch != self.consumed_epoch):
             self._reset()
 
     def _reset(self) -> None:
@@ -160,8 +127,8 @@ class Consumer:
         kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
         kind = kinds.get(self._settings.auto_offset_reset)
         if kind is not None and self._leader is not None:
-            request = ConsumerListOffsetsRequest(kind, self._isolation, self._sent_epoch)
-            self._asked = self._network.send(self._name, self._leader, request)
+            request = ConsumerListOffsetsRequest(kind, self.isolation, self._sent_epoch)
+            self._asked = self._network.send(self.name, self._leader, request)
 
     @property
     def _checks_position(self) -> bool:
@@ -173,20 +140,20 @@ class Consumer:
 
     def receive(self, broker: int | str, response: ConsumerFetchResponse) -> None:
         """Handle a broker's response; drop it if the consumer has moved to another position since the request."""
-        if response.position != self._position:
+        if response.position != self.position:
             return
-        self._error = response.error
+        self.error = response.error
         if response.error is Errors.OFFSET_OUT_OF_RANGE and broker == self._leader:
             self._reset()
         elif response.error is not Errors.NONE:
-            self._preferred_read_replica = None
+            self.preferred_read_replica = None
         elif response.preferred_read_replica is not None:
-            self._preferred_read_replica = response.preferred_read_replica
+            self.preferred_read_replica = response.preferred_read_replica
         else:
-            is_committed = self._isolation is Isolation.READ_COMMITTED and self._bug is not Bug.LAG_BY_HIGH_WATERMARK
-            self._known_end_offset = response.last_stable_offset if is_committed else response.high_watermark
+            is_committed = self.isolation is Isolation.READ_COMMITTED and self._bug is not Bug.LAG_BY_HIGH_WATERMARK
+            self.known_end_offset = response.last_stable_offset if is_committed else response.high_watermark
         for record in response.records:
-            self._position, self._consumed_epoch = record.offset + 1, record.leader_epoch
+            self.position, self.consumed_epoch = record.offset + 1, record.leader_epoch
             if record.control is None and not any(_contains(each, record) for each in response.aborted):
                 self._read.append(record)
 

@@ -1,8 +1,5 @@
 """A producer: its requests, and their known outcomes. Its user decides when and where to send, and when to retry.
 
-In:  `send`, `resend`; responses, as messages.
-Out: Produce requests in the network; `Sent`, one per request, for whoever observes it.
-
 An idempotent producer numbers its records. Records are lost if the record that it expects to be the next one is refused
 as out of order, or any record is refused because the leader does not know the producer. The producer then raises its
 epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives
@@ -30,21 +27,24 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 @dataclass(frozen=True)
 class Sent:
-    """One produce request. `outcome` is None until a response was delivered, and always with acks=0.
-
-    NETWORK_EXCEPTION: the connection broke, and it is unknown whether the record was written. `offset` is -1 if
-    unknown; `retry_of` is the number of the first attempt.
-    """
+    """One produce request."""
 
     number: int
+    """It counts the requests of the producer from 0."""
     payload: str
     broker: int
     acks: Acks
+    """With NONE, no outcome is ever known."""
     stamp: ProducerStamp | None
+    """The producer's numbering of the record; None without idempotence."""
     request: int
+    """The number of the message."""
     retry_of: int | None = None
+    """The number of the first attempt; None for the first attempt itself."""
     outcome: Errors | None = None
+    """None before a response. NETWORK_EXCEPTION: the connection broke, and the record may have been written."""
     offset: int = -1
+    """-1 if unknown."""
 
     @property
     def is_acknowledged(self) -> bool:
@@ -98,39 +98,38 @@ REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCE
 """The errors which say that a sequence number is not the next one."""
 
 
+@dataclass(eq=False)
 class Producer:
     """One producer instance; its name is its address in the network."""
 
-    def __init__(
-        self,
-        name: str,
-        new_producer_id: Callable[[], int],
-        network: Network,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
+    name: str
+    _new_producer_id: Callable[[], int]
+    _network: Network
+    _settings: Settings
+    _switches: Switches
+    _bug: Bug | None
+
+    def __post_init__(self) -> None:
         """Errors: `ClusterError` for settings that Kafka's producer refuses to start with."""
-        most, allowed = settings.max_in_flight_requests_per_connection, switches.IDEMPOTENT_CACHE
-        if settings.idempotent and most > allowed:
-            raise ClusterError(f"producer {name}: idempotence allows at most {allowed} requests in flight, not {most}")
-        if settings.idempotent and settings.retries == 0:
-            raise ClusterError(f"producer {name}: idempotence needs retries; set `retries`")
-        self._name = name
-        self._new_producer_id = new_producer_id
-        self._identities = [Identity(new_producer_id(), 0)]
+        most, allowed = self._settings.max_in_flight_requests_per_connection, self._switches.IDEMPOTENT_CACHE
+        if self._settings.idempotent and most > allowed:
+            raise ClusterError(
+                f"producer {self.name}: idempotence allows at most {allowed} requests in flight, not {most}"
+            )
+        if self._settings.idempotent and self._settings.retries == 0:
+            raise ClusterError(f"producer {self.name}: idempotence needs retries; set `retries`")
+        self._identities = [Identity(self._new_producer_id(), 0)]
         self._sequence = 0
         self._last_acknowledged = -1
-        self._last_acknowledged_offset = -1
+        self.last_acknowledged_offset = -1
+        """The highest offset in a successful answer to this producer id; -1 before the first."""
         self._numbered: dict[int, Numbered] = {}  # by the number of the first request; below 0: from before the start
-        self._leader_epoch = 0
-        self._switches = switches
-        self._bug = bug
-        self._network = network
-        self._settings = settings
+        self.leader_epoch = 0
+        """The latest leader epoch that this producer has heard of, with STALE_METADATA_IGNORED; otherwise 0."""
         self._sent: list[Sent] = []
-        self._in_transaction = False
-        self._idempotent = settings.idempotent
+        self.in_transaction = False
+        """Whether the producer's records belong to a transaction."""
+        self._idempotent = self._settings.idempotent
 
     @property
     def sent(self) -> tuple[Sent, ...]:
@@ -148,33 +147,16 @@ class Producer:
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property
-    def last_acknowledged_offset(self) -> int:
-        """The highest offset in a successful answer to this producer id; -1 if there is none."""
-        return self._last_acknowledged_offset
-
-    @property
-    def leader_epoch(self) -> int:
-        """The latest leader epoch that this producer has heard of, with STALE_METADATA_IGNORED; otherwise 0."""
-        return self._leader_epoch
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether the producer's records belong to a transaction."""
-        return self._in_transaction
-
-    @property
     def stamp(self) -> ProducerStamp:
         """The producer's id and epoch, as in a transaction marker."""
         return self._stamp(-1, is_transactional=True)
 
     def has_sent(self, payloads: Iterable[str]) -> int:
-        """Begin as if these records had been sent and acknowledged; returns the producer's id. Called only at the start
-        of a run (`Start`).
-        """
+        """Begin as if these records were acknowledged (`Start`); returns the producer's id."""
         for payload in payloads:
             self._numbered[self._sequence - (1 << 31)] = Numbered(payload, {0: self._stamp(self._sequence)}, True)
             self._sequence += 1
-        self._last_acknowledged = self._last_acknowledged_offset = self._sequence - 1
+        self._last_acknowledged = self.last_acknowledged_offset = self._sequence - 1
         return self._identities[-1].producer_id
 
     def learns_of_leader(self, leader_epoch: int) -> None:
@@ -183,11 +165,11 @@ class Producer:
         Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if a later leader epoch is known.
         """
         if self._switches.STALE_METADATA_IGNORED:
-            if leader_epoch < self._leader_epoch:
+            if leader_epoch < self.leader_epoch:
                 raise ClusterError(
-                    f"producer {self._name} ignores a leader of epoch {leader_epoch}; it knows {self._leader_epoch}"
+                    f"producer {self.name} ignores a leader of epoch {leader_epoch}; it knows {self.leader_epoch}"
                 )
-            self._leader_epoch = leader_epoch
+            self.leader_epoch = leader_epoch
 
     def begin_transaction(self) -> None:
         """Make all further records transactional; the producer has to be idempotent from its first record on (KIP-98).
@@ -195,22 +177,22 @@ class Producer:
         Errors: `ClusterError` if it has sent records without idempotence, or is in a transaction.
         """
         if self._sent and not self._idempotent:
-            raise ClusterError(f"producer {self._name}: transactions need idempotence; set `idempotent`")
-        if self._in_transaction:
-            raise ClusterError(f"producer {self._name} is in a transaction already; end it first")
-        self._in_transaction = self._idempotent = True
+            raise ClusterError(f"producer {self.name}: transactions need idempotence; set `idempotent`")
+        if self.in_transaction:
+            raise ClusterError(f"producer {self.name} is in a transaction already; end it first")
+        self.in_transaction = self._idempotent = True
 
     def end_transaction(self) -> None:
-        """End the transaction of this producer. Errors: `ClusterError` if there is none."""
-        if not self._in_transaction:
-            raise ClusterError(f"producer {self._name} is in no transaction; begin one first")
-        self._in_transaction = False
+        """End the transaction of this producer. Errors: `ClusterError` outside a transaction."""
+        if not self.in_transaction:
+            raise ClusterError(f"producer {self.name} is in no transaction; begin one first")
+        self.in_transaction = False
 
     def bump_epoch(self) -> None:
         """Become a new instance with the same id, which fences the old one; sequences restart."""
         now = self._identities[-1]
         self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
-        self._in_transaction = False
+        self.in_transaction = False
 
     def send(self, payload: str, broker: int, acks: Acks) -> int:
         """Send one record; returns the number of the request.
@@ -220,8 +202,8 @@ class Producer:
         stamp = None
         if self._idempotent:
             if acks is not Acks.ALL:
-                raise ClusterError(f"producer {self._name}: idempotence needs acks=all, not {acks.value}")
-            stamp = self._stamp(self._sequence, is_transactional=self._in_transaction)
+                raise ClusterError(f"producer {self.name}: idempotence needs acks=all, not {acks.value}")
+            stamp = self._stamp(self._sequence, is_transactional=self.in_transaction)
         number = self._send(payload, broker, acks, stamp, retry_of=None)
         self._sequence += 1
         if stamp is not None:
@@ -236,10 +218,10 @@ class Producer:
         earlier = self._known(number)
         first = number if earlier.retry_of is None else earlier.retry_of
         if any(each.is_acknowledged for each in self._sent if first in (each.number, each.retry_of)):
-            raise ClusterError(f"producer {self._name}: {earlier.payload} is acknowledged and cannot be sent again")
+            raise ClusterError(f"producer {self.name}: {earlier.payload} is acknowledged and cannot be sent again")
         if sum(each.retry_of == first for each in self._sent) >= self._settings.retries:
             raise ClusterError(
-                f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
+                f"producer {self.name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
             )
         numbered = self._numbered.get(first)
         stamp = numbered.stamp if numbered else None
@@ -257,7 +239,7 @@ class Producer:
         if response.error is Errors.NONE:
             numbered.is_acknowledged = True
             self._last_acknowledged = max(self._last_acknowledged, numbered.stamp.sequence)
-            self._last_acknowledged_offset = max(self._last_acknowledged_offset, response.offset)
+            self.last_acknowledged_offset = max(self.last_acknowledged_offset, response.offset)
         elif response.error in REFUSED_SEQUENCES and sent.stamp == numbered.stamp and not sent.stamp.is_transactional:
             is_unknown = response.error is Errors.UNKNOWN_PRODUCER_ID
             if is_unknown and self._takes_records_for_deleted(response):
@@ -270,7 +252,7 @@ class Producer:
         """Whether a leader that does not know the producer has deleted all acknowledged records. Kafka:
         TransactionManager.canRetry, before 2.5.
         """
-        is_deleted = self._last_acknowledged_offset < refusal.log_start_offset
+        is_deleted = self.last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
@@ -280,7 +262,7 @@ class Producer:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
         else:
             self._becomes(Identity(self._new_producer_id(), 0))
-            self._last_acknowledged_offset = -1
+            self.last_acknowledged_offset = -1
 
     def _numbers_anew(self, identity: Identity) -> None:
         """Number the records in flight from 0, in this epoch."""
@@ -322,15 +304,15 @@ class Producer:
         most, number = self._settings.max_in_flight_requests_per_connection, len(self._sent)
         if sum(each.is_in_flight and each.broker == broker for each in self._sent) >= most:
             raise ClusterError(
-                f"producer {self._name}: {most} requests to broker {broker} are in flight; deliver or drop one"
+                f"producer {self.name}: {most} requests to broker {broker} are in flight; deliver or drop one"
             )
-        request = self._network.send(self._name, broker, ProduceRequest(number, payload, acks, stamp))
+        request = self._network.send(self.name, broker, ProduceRequest(number, payload, acks, stamp))
         self._sent.append(Sent(number, payload, broker, acks, stamp, request, retry_of))
         return number
 
     def _known(self, number: int) -> Sent:
         if not 0 <= number < len(self._sent):
-            raise ClusterError(f"producer {self._name} has sent no request {number}; it has sent {len(self._sent)}")
+            raise ClusterError(f"producer {self.name} has sent no request {number}; it has sent {len(self._sent)}")
         return self._sent[number]
 
     def _settle(self, number: int, outcome: Errors, offset: int) -> None:

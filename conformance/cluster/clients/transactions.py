@@ -1,8 +1,5 @@
 """Transactions of one partition: the coordinator of the clients outside of the cluster, and markers for the partition.
 
-In:  requests of transactional producers; requests to write a marker; responses, as messages.
-Out: answers; WriteTxnMarkers requests in the network.
-
 Clients outside of the cluster ask the coordinator (transactions/coordinator.py); its log is not replicated here, so
 that every transition is durable at once, and `send_markers` writes their markers. The cluster's own producers only
 report their decision (`decide`), and a driver has the markers written. Source: fact sheet, 6.1, 6.2.
@@ -38,7 +35,7 @@ COORDINATOR = "coordinator"
 
 @dataclass(frozen=True)
 class Marker:
-    """One attempt to write a marker; `outcome` is None until a response was delivered, or the connection broke."""
+    """One attempt to write a marker; it has an `outcome` once a response was delivered, or the connection broke."""
 
     number: int
     producer: str

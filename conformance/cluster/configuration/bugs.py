@@ -1,8 +1,4 @@
-"""Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
-
-In:  nothing.
-Out: `Bug`, `TransactionBug`, or `CoordinatorBug`, for the branch in the code that contains the mistake.
-"""
+"""Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-In:  nothing.
-Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS`, `generation`.
-
 Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. All switches
 but these have the model's names and are described there:
 

@@ -1,8 +1,4 @@
-"""An operator's settings, and the initial state of a cluster.
-
-In:  nothing.
-Out: `Settings` for brokers and clients, `Start` for `Cluster`.
-"""
+"""An operator's settings, and the initial state of a cluster."""
 
 from __future__ import annotations
 
@@ -26,22 +22,20 @@ class ClusterError(Exception):
 class Settings:
     """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
 
-    `auto_offset_reset` is the consumers'; NOTHING leaves it to their user. `follower_fetching` stands for
-    `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392).
-    `min_insync_replicas` is the topic's at the start; with KRaft it can be changed. `replicas_of_partition_0` is the
-    number of replicas of the topic's first partition; None: the cluster's partition is the first.
-    `replica_fetch_max_records` stands for `replica.fetch.max.bytes`: a response carries at most so many records.
-    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver that cares only about the
-    order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without new records is
-    still parked, but its wait ends at once.
+    A driver that cares only about the order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms`
+    to 0: a fetch without new records is still parked, but its wait ends at once.
     """
 
     min_insync_replicas: int = 2
+    """The topic's at the start; with KRaft it can be changed."""
     replicas_of_partition_0: int | None = None
+    """The number of replicas of the topic's first partition; None: the cluster's partition is the first."""
     unclean_leader_election_enable: bool = False
     replica_lag_time_max_ms: int = 10_000
     replica_lag_max_messages: int = 4_000
+    """Only in 0.8."""
     replica_fetch_max_records: int = 2_147_483_647
+    """Stands for `replica.fetch.max.bytes`: a response carries at most so many records."""
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1_000
     replica_socket_timeout_ms: int = 30_000
@@ -49,42 +43,44 @@ class Settings:
     request_timeout_ms: int = 30_000
     broker_session_timeout_ms: int = 9_000
     segment_records: int = 4
+    """Stands for `segment.bytes`, for logs in files."""
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset.NOTHING
+    """The consumers'; NOTHING leaves it to their user."""
     follower_fetching: bool = False
+    """Stands for `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392)."""
     idempotent: bool = False
+    """The producer's `enable.idempotence`."""
     retries: int = 2_147_483_647
+    """The producer's."""
     max_in_flight_requests_per_connection: int = 5
 
 
 @dataclass(frozen=True)
 class Start:
-    """A stable elected cluster at leader epoch 0: every replica is up and fetches, and the leader knows all their
-    offsets.
-
-    `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
-    watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every
-    assigned replica.
-    `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
-    `slow` are followers whose last fetch is longer ago than replica.lag.time.max.ms; all others have just fetched.
-    `replicas` is the number of brokers. `assignment` are the brokers to which the partition is assigned, in the order
-    in which a KRaft controller elects; empty: all, by their numbers.
-    """
+    """A stable cluster in leader epoch 0: every replica is up and fetches, and the leader knows all their offsets."""
 
     replicas: int = 3
+    """The number of brokers."""
     leader: int = 0
     isr: frozenset[int] = frozenset()
+    """Empty: every assigned replica."""
     log: tuple[str, ...] = ()
+    """Payloads of acknowledged records, held by every member of the ISR, and below its high watermark."""
     held: tuple[tuple[int, int], ...] = field(default=())
+    """For each replica outside the ISR, how many of these records it holds."""
     checkpointed: tuple[tuple[int, int], ...] = field(default=())
+    """The high watermark in a broker's checkpoint file, if it is older than the broker's own."""
     assignment: tuple[int, ...] = ()
+    """The assigned brokers, in the order in which a KRaft controller elects; empty: all, by their numbers."""
     slow: frozenset[int] = frozenset()
+    """Followers whose last fetch is longer ago than replica.lag.time.max.ms; all others have just fetched."""
 
     def __post_init__(self) -> None:
         """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
         if self.leader not in self.in_sync or not self.in_sync <= set(self.assigned) <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"
-                f" below {self.replicas}; name another ISR"
+                f" below {self.replicas}; correct `isr`"
             )
         for broker, count in self.held:
             if broker in self.in_sync or not 0 <= count <= len(self.log):

@@ -51,10 +51,14 @@ class Controller:
         bug: Bug | None,
     ) -> None:
         self._replicas = range(start.replicas)
-        self._leader = start.leader
-        self._leader_epoch = 0
-        self._partition_epoch = 0
-        self._isr = start.in_sync
+        self.leader = start.leader
+        """The current leader, which may be dead."""
+        self.leader_epoch = 0
+        """The current leader epoch."""
+        self.partition_epoch = 0
+        """The number of changes of leader, epoch and ISR."""
+        self.isr = start.in_sync
+        """The current ISR."""
         self._broker_epochs = dict.fromkeys(self._replicas, 1)
         self._network = network
         self._process_of = process_of
@@ -64,26 +68,6 @@ class Controller:
         self._isr_writes: list[IsrWrite] = []
 
     @property
-    def leader(self) -> int:
-        """The current leader, which may be dead."""
-        return self._leader
-
-    @property
-    def leader_epoch(self) -> int:
-        """The current leader epoch."""
-        return self._leader_epoch
-
-    @property
-    def partition_epoch(self) -> int:
-        """The number of changes of leader, epoch and ISR."""
-        return self._partition_epoch
-
-    @property
-    def isr(self) -> frozenset[int]:
-        """The current ISR."""
-        return self._isr
-
-    @property
     def isr_writes(self) -> tuple[IsrWrite, ...]:
         """Every write of the ISR in ZooKeeper that a leader tried, in order."""
         return tuple(self._isr_writes)
@@ -91,23 +75,21 @@ class Controller:
     @property
     def metadata(self) -> LeaderAndIsr:
         """The metadata that a registering broker receives."""
-        return LeaderAndIsr(self._leader, self._leader_epoch, self._isr, self._partition_epoch)
+        return LeaderAndIsr(self.leader, self.leader_epoch, self.isr, self.partition_epoch)
 
     def live_brokers(self) -> frozenset[int]:
         """The brokers that run."""
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
-        """Write a leader's ISR if its epoch is the controller's; return the new partition epoch, or None. Fact sheet
-        4.4.
-        """
-        is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
+        """Write a leader's ISR, if its epoch is current; return the new partition epoch, or None. Fact sheet 4.4."""
+        is_accepted = (writer, leader_epoch) == (self.leader, self.leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(IsrWrite(writer, leader_epoch, isr, is_accepted))
         if not is_accepted:
             return None
         self._change_isr(isr)
-        return self._partition_epoch
+        return self.partition_epoch
 
     def receive(self, message: Message) -> None:
         """Handle AlterIsr: make the proposed ISR the ISR of record, or refuse it. Kafka: KafkaController.alterIsrs."""
@@ -117,19 +99,19 @@ class Controller:
         if error is not Errors.NONE:
             self._network.reply(message, AlterIsrResponse(error), 0)
             return
-        if message.payload.isr != self._isr:  # otherwise, the answer to the same request was lost
+        if message.payload.isr != self.isr:  # otherwise, the answer to the same request was lost
             self._change_isr(message.payload.isr)
-        answer = AlterIsrResponse(Errors.NONE, self._leader_epoch, self._partition_epoch, self._isr)
+        answer = AlterIsrResponse(Errors.NONE, self.leader_epoch, self.partition_epoch, self.isr)
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
         """The error for a proposal; an ISR that is the ISR of record already is never too old. Fact sheet 4.5, ZK."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
-        if (sender, request.leader_epoch) != (self._leader, self._leader_epoch):
+        if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
             is_refused = self._bug is not Bug.ISR_WRITE_UNCONDITIONAL
             return Errors.FENCED_LEADER_EPOCH if is_refused else Errors.NONE
-        if request.partition_epoch != self._partition_epoch and request.isr != self._isr:
+        if request.partition_epoch != self.partition_epoch and request.isr != self.isr:
             return Errors.INVALID_UPDATE_VERSION
         return Errors.NONE
 
@@ -141,24 +123,24 @@ class Controller:
         the candidate.
         """
         self._must_run(candidate)
-        if candidate == self._leader:
+        if candidate == self.leader:
             raise ClusterError(
-                f"election: broker {candidate} leads already, in epoch {self._leader_epoch}; name another"
+                f"election: broker {candidate} leads already, in epoch {self.leader_epoch}; elect another broker"
             )
         if kind is Election.UNCLEAN:
-            alive = [each for each in sorted(self._isr) if self._is_running(each)]
+            alive = [each for each in sorted(self.isr) if self._is_running(each)]
             if alive:
                 raise ClusterError(
                     f"unclean election: ISR members {alive} are alive; request a {Election.FAIL_OVER.value}"
                 )
-            self._isr = frozenset({candidate})
-        elif candidate not in self._isr:
-            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}; name a member")
+            self.isr = frozenset({candidate})
+        elif candidate not in self.isr:
+            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self.isr)}; name a member")
         elif kind is Election.FAIL_OVER:
-            self._isr -= {self._leader}
-        elif not self._is_running(self._leader):
-            raise ClusterError(f"preferred election: leader {self._leader} is not alive; request a fail-over")
-        self._leader = candidate
+            self.isr -= {self.leader}
+        elif not self._is_running(self.leader):
+            raise ClusterError(f"preferred election: leader {self.leader} is not alive; request a fail-over")
+        self.leader = candidate
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
@@ -168,11 +150,11 @@ class Controller:
         """
         if self._is_running(broker):
             raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
-        if broker == self._leader:
+        if broker == self.leader:
             raise ClusterError(f"broker {broker} leads; request an election")
-        if broker not in self._isr:
-            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}; name a member")
-        self._isr -= {broker}
+        if broker not in self.isr:
+            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self.isr)}; name a member")
+        self.isr -= {broker}
         self._announce_new_epoch()
 
     def must_accept(self, broker: int) -> None:
@@ -186,11 +168,11 @@ class Controller:
         KafkaController.processBrokerChange, since 2.2; here since 2.8.
         """
         self._broker_epochs[broker] = self._process_of(broker)
-        others = [each for each in sorted(self._isr - {broker}) if self._is_running(each)]
-        if not self._switches.asks_controller or broker not in self._isr or self._isr == {broker}:
+        others = [each for each in sorted(self.isr - {broker}) if self._is_running(each)]
+        if not self._switches.asks_controller or broker not in self.isr or self.isr == {broker}:
             self._send(broker)
-        elif broker != self._leader:
-            self._isr -= {broker}
+        elif broker != self.leader:
+            self.isr -= {broker}
             self._announce_new_epoch()
         elif others:
             self.elect(Election.FAIL_OVER, others[0])
@@ -199,15 +181,15 @@ class Controller:
 
     def _must_run(self, candidate: int) -> None:
         if not self._is_running(candidate):
-            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it, or name another")
+            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it first")
 
     def _change_isr(self, isr: frozenset[int]) -> None:
-        self._isr = isr
-        self._partition_epoch += 1
+        self.isr = isr
+        self.partition_epoch += 1
 
     def _announce_new_epoch(self) -> None:
-        self._leader_epoch += 1
-        self._partition_epoch += 1
+        self.leader_epoch += 1
+        self.partition_epoch += 1
         for broker in self._replicas:
             if self._process_of(broker):
                 self._send(broker)

@@ -33,19 +33,24 @@ from isrcheck.conformance.cluster.network.messages import Errors
 
 @dataclass(frozen=True)
 class CoordinatorView:
-    """An active coordinator: the leader epoch that it was loaded in; its state in memory; the writes in its open batch;
-    those that wait for the high watermark, each with the offset that it awaits; whether an event that unloads it waits;
-    whether it listens to the high watermark, and the last value that it has heard and not handled, or None.
-    """
+    """An active coordinator."""
 
     epoch: int
+    """The leader epoch that it was loaded in."""
     group: Group
+    """The state in memory."""
     batch: tuple[str, ...]
+    """The names of the writes in the open batch."""
     deferred: tuple[tuple[str, int], ...]
+    """The writes that wait for the high watermark, each with the offset that it awaits."""
     last_written_offset: int
+    """The end of the log, as far as it has written it."""
     unload_is_queued: bool
+    """Whether an event that unloads it waits."""
     is_listening: bool
+    """Whether it listens to the high watermark."""
     noted_high_watermark: int | None
+    """The last high watermark that it has heard and not handled; None if it has handled all."""
 
 
 class RecordKind(Enum):
@@ -124,7 +129,7 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Notes the last high watermark of the partition that was not handled yet; None if there is none.
+    """Notes the last high watermark of the partition that was not handled yet; None if all were handled.
 
     Up to KAFKA-20634 it continues while its broker follows.
     """
@@ -273,7 +278,7 @@ class Event:
 
 
 class CoordinatorRuntime:
-    """The coordinator of one process of one broker. `context` is None unless it is active."""
+    """The coordinator of one process of one broker. `context`: its state while it is active, otherwise None."""
 
     def __init__(self, partition: Partition, switches: Switches, bug: CoordinatorBug | None) -> None:
         self._partition = partition
@@ -341,7 +346,7 @@ class CoordinatorRuntime:
             self._queue.append(Event(EventKind.LOAD, context.epoch))
 
     def handle_high_watermark(self) -> None:
-        """Handle the event that the high watermark has put in the queue. Errors: `ClusterError` if there is none."""
+        """Handle the event that the high watermark has queued. Errors: `ClusterError` without such an event."""
         context = self._active()
         if context.listener.noted is None:
             raise ClusterError("the coordinator has heard no high watermark that it has not handled")

@@ -1,8 +1,5 @@
 """A cluster whose partition is one of `__consumer_offsets`: each broker has a group coordinator.
 
-In:  the operations of a `Cluster`; write operations of clients; a driver's choice of the coordinators' events.
-Out: immutable views of the brokers, the coordinators, and the answers.
-
 Clients and coordinators exchange no messages here: a write is handled when the driver says so, and its answer arrives
 at once. The replication below them is that of any other cluster, with a KRaft controller.
 """
@@ -29,7 +26,7 @@ from isrcheck.conformance.cluster.observe import ClusterView
 
 @dataclass(frozen=True)
 class HandledWrite:
-    """A write operation that the coordinator of a broker has handled, and its answer; None if there is none yet."""
+    """A write operation that the coordinator of a broker has handled, and its answer; None before the answer."""
 
     name: str
     kind: RecordKind

@@ -1,8 +1,5 @@
 """The leader epoch cache of one log: where each leader epoch begins. Kafka: LeaderEpochFileCache.
 
-In:  stored entries, the switches, and assignments by appends and elections.
-Out: the end of an epoch, for followers that reconcile; entries, for storage.
-
 Source: fact sheet, section 1.4; KIP-101, KIP-279, KAFKA-7415.
 """
 
@@ -55,13 +52,11 @@ class LeaderEpochFileCache:
 
     @property
     def latest_epoch(self) -> int:
-        """The epoch of the last entry; -1 if there is none."""
+        """The epoch of the last entry; -1 without entries."""
         return self._entries[-1].leader_epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, leader_epoch: int, start_offset: int) -> bool:
-        """Record that an epoch begins at an offset; return whether that changed anything. Kafka:
-        LeaderEpochFileCache.assign.
-        """
+        """Record that an epoch begins at an offset; return whether that changed anything. Kafka: assign."""
         entry = EpochEntry(leader_epoch, start_offset)
         last = self._entries[-1] if self._entries else EpochEntry(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if self._switches.EPOCH_CACHE_ASSIGN is EpochCacheAssign.APPEND_ONLY:

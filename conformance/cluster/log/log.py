@@ -1,7 +1,6 @@
 """The log of the partition on one broker: records, offsets, truncation, high watermark.
 
-In:  records from a client or a leader; a `Storage` that keeps them.
-Out: reads, offsets, epoch ends; everything is written to the storage first.
+Everything is written to the storage first.
 
 log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
 nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves the high
@@ -35,22 +34,20 @@ class Log:
         self._bug = bug
         self._base_offset = stored.base_offset
         self._records = list(stored.records)
-        self._log_start_offset = min(stored.log_start_offset, self.log_end_offset)
-        self._high_watermark = min(stored.high_watermark, self.log_end_offset)
+        self.log_start_offset = min(stored.log_start_offset, self.log_end_offset)
+        """The smallest readable offset."""
+        self.high_watermark = min(stored.high_watermark, self.log_end_offset)
+        """The offset below which records are committed, as far as this replica knows."""
         if switches.HW_CLAMPED_AT_TRUNCATION:  # in the 2.1 tree it may lie below the log start (Partition.getReplica)
-            self._high_watermark = max(self._log_start_offset, self._high_watermark)
+            self.high_watermark = max(self.log_start_offset, self.high_watermark)
         self._epochs = LeaderEpochFileCache(stored.epoch_entries, switches, bug)
         self._epochs.truncate_from_end(self.log_end_offset)
-        if self._epochs.starts_below(self._log_start_offset):  # the checkpoint of epochs is older than the log start
-            self._epochs.truncate_from_start(self._log_start_offset)
-        self._producers = ProducerStateManager(switches, bug)
+        if self._epochs.starts_below(self.log_start_offset):  # the checkpoint of epochs is older than the log start
+            self._epochs.truncate_from_start(self.log_start_offset)
+        self.producers = ProducerStateManager(switches, bug)
+        """The state of producers in this log."""
         self.high_watermark_listeners: list[Callable[[int], None]] = []
         self._rebuild_producers()
-
-    @property
-    def log_start_offset(self) -> int:
-        """The smallest readable offset."""
-        return self._log_start_offset
 
     @property
     def log_end_offset(self) -> int:
@@ -58,17 +55,12 @@ class Log:
         return self._base_offset + len(self._records)
 
     @property
-    def high_watermark(self) -> int:
-        """The offset below which records are committed, as far as this replica knows."""
-        return self._high_watermark
-
-    @property
     def last_stable_offset(self) -> int:
         """The offset up to which a read_committed consumer may read. Kafka: Log.lastStableOffset."""
-        unstable = self._producers.first_unstable_offset
+        unstable = self.producers.first_unstable_offset
         if unstable is None or self._bug is Bug.OPEN_TRANSACTION_READ:
-            return self._high_watermark
-        return min(max(unstable, self._log_start_offset), self._high_watermark)
+            return self.high_watermark
+        return min(max(unstable, self.log_start_offset), self.high_watermark)
 
     @property
     def latest_epoch(self) -> int:
@@ -83,21 +75,16 @@ class Log:
     @property
     def records(self) -> tuple[Record, ...]:
         """Every record from the log start on."""
-        return self.read(self._log_start_offset, self.log_end_offset)
-
-    @property
-    def producers(self) -> ProducerStateManager:
-        """The state of producers in this log."""
-        return self._producers
+        return self.read(self.log_start_offset, self.log_end_offset)
 
     def read(self, start: int, end: int) -> tuple[Record, ...]:
         """The records with start <= offset < end in the log; none below its log start."""
-        first = max(start, self._log_start_offset) - self._base_offset
+        first = max(start, self.log_start_offset) - self._base_offset
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
     def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
         """The aborted transactions that overlap a range of offsets. Fact sheet 6.4; Kafka: collectAbortedTxns."""
-        return tuple(each for each in self._producers.aborted if each.last_offset >= start and each.first_offset < end)
+        return tuple(each for each in self.producers.aborted if each.last_offset >= start and each.first_offset < end)
 
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
         """The end of an epoch in this log. Kafka: LeaderEpochFileCache.endOffsetFor."""
@@ -156,11 +143,11 @@ class Log:
             return
         self._storage.truncate(offset)
         del self._records[offset - self._base_offset :]
-        self._log_start_offset = min(self._log_start_offset, offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
         if self._bug is not Bug.EPOCH_CACHE_NOT_TRUNCATED:
             self._drop_epochs(offset)
         if self._switches.HW_CLAMPED_AT_TRUNCATION:
-            self._high_watermark = min(self._high_watermark, offset)
+            self.high_watermark = min(self.high_watermark, offset)
         self._rebuild_producers()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -168,19 +155,17 @@ class Log:
         self._storage.start_anew(offset)
         self._storage.write_producers(None)
         self._records.clear()
-        self._base_offset = self._log_start_offset = offset
+        self._base_offset = self.log_start_offset = offset
         self._storage.checkpoint_log_start(offset)
         self._epochs.clear()
         self._storage.write_epochs(())
         if self._switches.HW_CLAMPED_AT_TRUNCATION:  # the reset was missing before (KAFKA-9491)
-            self._high_watermark = offset
+            self.high_watermark = offset
         self._rebuild_producers()
 
     def increment_high_watermark(self, offset: int) -> bool:
-        """On the leader: advance the high watermark to an offset; return whether it moved. Kafka:
-        maybeIncrementHighWatermark.
-        """
-        if offset <= self._high_watermark:
+        """On the leader: advance the high watermark; return whether it moved. Kafka: maybeIncrementHighWatermark."""
+        if offset <= self.high_watermark:
             return False
         self._set_high_watermark(offset)
         return True
@@ -195,37 +180,35 @@ class Log:
 
     def bring_high_watermark_inside(self) -> None:
         """Set a high watermark outside the log to the log start."""
-        if not self._log_start_offset <= self._high_watermark <= self.log_end_offset:
-            self._set_high_watermark(self._log_start_offset)
+        if not self.log_start_offset <= self.high_watermark <= self.log_end_offset:
+            self._set_high_watermark(self.log_start_offset)
 
     def increment_log_start(self, offset: int) -> bool:
         """Move the log start up; return whether it moved. Kafka: maybeIncrementLogStartOffset; fact sheet 1.2.
 
         The caller ensures that the offset is not above the high watermark.
         """
-        if offset <= self._log_start_offset:
+        if offset <= self.log_start_offset:
             return False
-        self._log_start_offset = offset
+        self.log_start_offset = offset
         self._epochs.truncate_from_start(offset)
         self._storage.write_epochs(self._epochs.entries)
-        self._producers.log_start_moved(offset)
+        self.producers.log_start_moved(offset)
         self._keep_high_watermark_above_log_start()
         return True
 
     def checkpoint_high_watermark(self) -> None:
         """Write the high watermark to replication-offset-checkpoint. Kafka: checkpointHighWatermarks."""
         ahead = self._bug is Bug.CHECKPOINT_AHEAD
-        self._storage.checkpoint_high_watermark(self.log_end_offset if ahead else self._high_watermark)
+        self._storage.checkpoint_high_watermark(self.log_end_offset if ahead else self.high_watermark)
 
     def checkpoint_log_start(self) -> None:
         """Write the log start to log-start-offset-checkpoint. Kafka: checkpointLogStartOffsets."""
-        self._storage.checkpoint_log_start(self._log_start_offset)
+        self._storage.checkpoint_log_start(self.log_start_offset)
 
     def save_producers(self) -> None:
-        """Write a snapshot of the state of producers. Kafka: ProducerStateManager.takeSnapshot, at a roll of the
-        segment or a clean shutdown.
-        """
-        self._storage.write_producers(self._producers.snapshot(self.log_end_offset))
+        """Write a snapshot of the state of producers. Kafka: takeSnapshot, at a roll or a clean shutdown."""
+        self._storage.write_producers(self.producers.snapshot(self.log_end_offset))
 
     def flush(self) -> None:
         """Force the records to disk. Kafka: Log.flush."""
@@ -237,18 +220,18 @@ class Log:
         if self._epochs.assign(record.leader_epoch, record.offset):
             self._storage.write_epochs(self._epochs.entries)
         if learns_producers:
-            self._producers.appended(record)
+            self.producers.appended(record)
 
     def _rebuild_producers(self) -> None:
         """Rebuild the state of producers from the last snapshot, if it lies above the log's start and not beyond its
         end; any other snapshot is removed. Kafka: ProducerStateManager.truncateAndReload.
         """
         snapshot = self._storage.load_producers()
-        is_outside = snapshot is not None and not self._log_start_offset < snapshot.offset <= self.log_end_offset
+        is_outside = snapshot is not None and not self.log_start_offset < snapshot.offset <= self.log_end_offset
         if is_outside and self._bug is not Bug.SNAPSHOT_NOT_TRUNCATED:
             snapshot = None
             self._storage.write_producers(None)
-        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark, snapshot)
+        self.producers.rebuild(self._records, self.log_start_offset, self.high_watermark, snapshot)
 
     def _drop_epochs(self, offset: int) -> None:
         self._epochs.truncate_from_end(offset)
@@ -256,14 +239,14 @@ class Log:
 
     def _keep_high_watermark_above_log_start(self) -> None:
         """Since 2.4, raise a high watermark that is below the log start."""
-        if self._switches.HW_CLAMPED_AT_TRUNCATION and self._high_watermark < self._log_start_offset:
-            self._set_high_watermark(self._log_start_offset)
+        if self._switches.HW_CLAMPED_AT_TRUNCATION and self.high_watermark < self.log_start_offset:
+            self._set_high_watermark(self.log_start_offset)
 
     def _set_high_watermark(self, offset: int) -> None:
         """Move the high watermark, and notify the listeners if it goes up. (Kafka also notifies them if it goes down or
         stays, which completes nothing.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
         """
-        goes_up, self._high_watermark = offset > self._high_watermark, offset
-        self._producers.high_watermark_moved(offset)
+        goes_up, self.high_watermark = offset > self.high_watermark, offset
+        self.producers.high_watermark_moved(offset)
         for listener in self.high_watermark_listeners if goes_up else ():
             listener(offset)

@@ -1,9 +1,5 @@
 """The state of idempotent and transactional producers in one log. Kafka: ProducerStateManager, BatchMetadata.
 
-In:  every record that is appended to the log, and the high watermark; questions to the transaction coordinator.
-Out: whether a batch is a duplicate or out of sequence, and may be appended; the first unstable offset; the aborted
-     transactions; snapshots.
-
 The state is a function of the log: truncation rebuilds it from the remaining records, and from the last snapshot,
 which holds only one batch of each producer. IDEMPOTENT_CACHE is the number of remembered batches; UNKNOWN_PID_POLICY
 says how a producer without state may begin; without PRODUCER_STATE_KEPT, a producer is forgotten when its records are
@@ -104,7 +100,8 @@ class ProducerStateManager:
     def __init__(self, switches: Switches, bug: AnyBug | None) -> None:
         self._switches = switches
         self._bug = bug
-        self._replayed_from = 0
+        self.replayed_from = 0
+        """The offset of the snapshot that the state was rebuilt from; 0 without a snapshot."""
         self._entries: dict[int, ProducerStateEntry] = {}
         self._unreplicated: list[CompletedTransaction] = []
         self._aborted: list[AbortedTransaction] = []
@@ -114,11 +111,6 @@ class ProducerStateManager:
     def known(self) -> Mapping[int, tuple[int, int]]:
         """For each producer id, its epoch and the epoch of the coordinator's last marker, which is -1 before it."""
         return {one: (entry.producer_epoch, entry.coordinator_epoch) for one, entry in self._entries.items()}
-
-    @property
-    def replayed_from(self) -> int:
-        """The offset of the snapshot that the state was rebuilt from; 0 without a snapshot."""
-        return self._replayed_from
 
     @property
     def remembered(self) -> tuple[tuple[ProducerStamp, int], ...]:
@@ -136,7 +128,9 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The start of the earliest transaction without a marker below the high watermark; None if there is none."""
+        """The start of the earliest transaction without a marker below the high watermark; None without such a
+        transaction.
+        """
         ongoing = [each.transaction_first_offset for each in self._entries.values()]
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
         return min(firsts, default=None)
@@ -212,9 +206,7 @@ class ProducerStateManager:
         return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
 
     def remove_expired(self, now: int, expiration_ms: int) -> None:
-        """Forget the producers without an open transaction that have appended nothing for so long. Kafka:
-        removeExpiredProducers.
-        """
+        """Forget inactive producers without an open transaction. Kafka: removeExpiredProducers."""
         for producer_id, entry in list(self._entries.items()):
             if entry.transaction_first_offset is None and now - entry.last_timestamp >= expiration_ms:
                 del self._entries[producer_id]
@@ -281,9 +273,9 @@ class ProducerStateManager:
 
     def snapshot(self, offset: int) -> ProducerSnapshot:
         """The state as it is written to a file when the log ends at this offset. Kafka: takeSnapshot."""
-        known = sorted(self._entries.items())
+        entries = sorted(self._entries.items())
         return ProducerSnapshot(
-            offset, tuple((one, entry.producer_epoch, entry.batches[-1]) for one, entry in known if entry.batches)
+            offset, tuple((one, entry.producer_epoch, entry.batches[-1]) for one, entry in entries if entry.batches)
         )
 
     def rebuild(
@@ -298,14 +290,14 @@ class ProducerStateManager:
         The transaction index has a file of its own, so that the transactions are those of the whole log.
         """
         self._entries, self._unreplicated, self._aborted = {}, [], []
-        self._replayed_from = snapshot.offset if snapshot else 0
+        self.replayed_from = snapshot.offset if snapshot else 0
         for record in records:
             if record.offset >= log_start_offset or not self._switches.PRODUCER_STATE_KEPT:
                 self.appended(record)
         for producer_id, producer_epoch, batch in snapshot.producers if snapshot else ():
             entry = self._entries.setdefault(producer_id, ProducerStateEntry(producer_epoch))
             if entry.producer_epoch == producer_epoch:
-                later = [one for one in entry.batches if one.last_offset >= self._replayed_from]
+                later = [one for one in entry.batches if one.last_offset >= self.replayed_from]
                 entry.batches = [batch, *later][-self._switches.IDEMPOTENT_CACHE :]
         self.log_start_moved(log_start_offset)
         self.high_watermark_moved(high_watermark)

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from isrcheck.conformance.cluster.configuration.settings import Start
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
@@ -38,9 +38,7 @@ class StorageError(Exception):
 
 @dataclass(frozen=True)
 class Stored:
-    """The content of the disk. `base_offset` is the offset of the first stored record, or of the next one if there is
-    none.
-    """
+    """The content of the disk. `base_offset` is the offset of the first stored record, or of the next one."""
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()
@@ -49,75 +47,19 @@ class Stored:
     epoch_entries: tuple[EpochEntry, ...] = ()
 
 
-class Storage(Protocol):
-    """One partition on one disk. Every method raises `StorageError` if the disk fails."""
-
-    @property
-    def checkpointed_high_watermark(self) -> int:
-        """The value in replication-offset-checkpoint; 0 if there is none."""
-
-    @property
-    def recovery_point(self) -> int:
-        """The offset below which every record is flushed."""
-
-    def append(self, record: Record) -> None:
-        """Write one record after the last one, into the page cache."""
-
-    def truncate(self, offset: int) -> None:
-        """Remove every record at or above an offset."""
-
-    def start_anew(self, offset: int) -> None:
-        """Remove every record; the next one gets this offset."""
-
-    def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replace the content of leader-epoch-checkpoint with these entries."""
-
-    def write_producers(self, snapshot: ProducerSnapshot | None) -> None:
-        """Replace the snapshot of the state of producers; None: remove it."""
-
-    def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers; None if there is none."""
-
-    def checkpoint_high_watermark(self, offset: int) -> None:
-        """Write this offset to replication-offset-checkpoint."""
-
-    def checkpoint_log_start(self, offset: int) -> None:
-        """Write this offset to log-start-offset-checkpoint."""
-
-    def flush(self) -> None:
-        """Force every record to the disk."""
-
-    def lose_power(self, written: int = 0) -> None:
-        """Lose every record that was not flushed, except those below `written`."""
-
-    def lose_disk(self) -> None:
-        """Empty the disk."""
-
-    def load(self) -> Stored:
-        """The current content of the disk."""
-
-
 class MemoryStorage:
-    """A disk made of Python lists. See `Storage` for each method."""
+    """A disk made of Python lists."""
 
     def __init__(self) -> None:
         self._base_offset = 0
         self._records: list[Record] = []
         self._epochs: tuple[EpochEntry, ...] = ()
         self._producers: ProducerSnapshot | None = None
-        self._high_watermark = 0
+        self.checkpointed_high_watermark = 0
+        """The value in replication-offset-checkpoint; 0 before the first."""
         self._log_start_offset = 0
-        self._recovery_point = 0
-
-    @property
-    def checkpointed_high_watermark(self) -> int:
-        """The value in replication-offset-checkpoint; 0 if there is none."""
-        return self._high_watermark
-
-    @property
-    def recovery_point(self) -> int:
+        self.recovery_point = 0
         """The offset below which every record is flushed."""
-        return self._recovery_point
 
     def append(self, record: Record) -> None:
         """Write one record after the last one."""
@@ -126,12 +68,12 @@ class MemoryStorage:
     def truncate(self, offset: int) -> None:
         """Remove every record at or above an offset."""
         del self._records[max(0, offset - self._base_offset) :]
-        self._recovery_point = min(self._recovery_point, offset)
+        self.recovery_point = min(self.recovery_point, offset)
 
     def start_anew(self, offset: int) -> None:
         """Remove every record; the next one gets this offset."""
         self._records.clear()
-        self._base_offset = self._recovery_point = offset
+        self._base_offset = self.recovery_point = offset
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
         """Replace the content of leader-epoch-checkpoint with these entries."""
@@ -142,12 +84,12 @@ class MemoryStorage:
         self._producers = snapshot
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers; None if there is none."""
+        """The snapshot of the state of producers, or None."""
         return self._producers
 
     def checkpoint_high_watermark(self, offset: int) -> None:
         """Write this offset to replication-offset-checkpoint."""
-        self._high_watermark = offset
+        self.checkpointed_high_watermark = offset
 
     def checkpoint_log_start(self, offset: int) -> None:
         """Write this offset to log-start-offset-checkpoint."""
@@ -155,11 +97,11 @@ class MemoryStorage:
 
     def flush(self) -> None:
         """Force every record to the disk."""
-        self._recovery_point = self._base_offset + len(self._records)
+        self.recovery_point = self._base_offset + len(self._records)
 
     def lose_power(self, written: int = 0) -> None:
         """Lose every record that was not flushed, except those below `written`."""
-        del self._records[max(self._recovery_point, written) - self._base_offset :]
+        del self._records[max(self.recovery_point, written) - self._base_offset :]
 
     def lose_disk(self) -> None:
         """Empty the disk."""
@@ -168,19 +110,7 @@ class MemoryStorage:
     def load(self) -> Stored:
         """The current content of the disk."""
         start = max(self._base_offset, self._log_start_offset)
-        return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)
-
-
-def lay_out(storage: Storage, start: Start, number: int, producer: int | None = None) -> None:
-    """Write a broker's initial log and checkpoints to its disk. `producer`: the id of the idempotent producer that sent
-    the records.
-    """
-    end = start.log_end_offset_of(number)
-    for offset, payload in enumerate(start.log[:end]):
-        storage.append(Record(offset, 0, payload, None if producer is None else ProducerStamp(producer, 0, offset)))
-    if end:
-        storage.write_epochs([EpochEntry(0, 0)])
-    storage.checkpoint_high_watermark(end)
+        return Stored(self._base_offset, tuple(self._records), start, self.checkpointed_high_watermark, self._epochs)
 
 
 VERSION = "0"
@@ -193,7 +123,7 @@ SNAPSHOT = ".snapshot"
 
 
 class FileStorage:
-    """One partition in one directory. See `Storage` for each method and its errors."""
+    """One partition in one directory. Every method raises `StorageError` if the disk fails."""
 
     def __init__(self, directory: Path, segment_records: int) -> None:
         """A new disk. Errors: `StorageError` if the directory cannot be created, or is not empty."""
@@ -208,7 +138,7 @@ class FileStorage:
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """The value in replication-offset-checkpoint; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 before the first."""
         return self._read_offset(HIGH_WATERMARKS)
 
     @property
@@ -223,7 +153,7 @@ class FileStorage:
             base = record.offset
             self._segments[base] = []
         line = _line_of(record)
-        with _said_clearly(self._segment(base)), self._opened(base) as file:
+        with _said_clearly(self._segment(base)), opened(self._segment(base)) as file:
             if file.seek(0, os.SEEK_END) != sum(self._segments[base]):
                 file.truncate(sum(self._segments[base]))  # the rest of a truncated line
                 file.seek(0, os.SEEK_END)
@@ -239,7 +169,7 @@ class FileStorage:
             del self._segments[base]
         last = max(self._segments)
         del self._segments[last][max(0, offset - last) :]
-        with _said_clearly(self._segment(last)), self._opened(last) as file:
+        with _said_clearly(self._segment(last)), opened(self._segment(last)) as file:
             file.truncate(sum(self._segments[last]))
         if offset < self.recovery_point:
             self._write_offset(RECOVERY_POINTS, offset)
@@ -271,10 +201,10 @@ class FileStorage:
             self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers; None if there is none."""
+        """The snapshot of the state of producers, or None."""
         for path in self._directory.glob(f"*{SNAPSHOT}"):
-            found = self._read(path.name, prefix="", columns=5)
-            return ProducerSnapshot(int(path.stem), tuple((one, at, BatchMetadata(*last)) for one, at, *last in found))
+            rows = self._read(path.name, prefix="", columns=5)
+            return ProducerSnapshot(int(path.stem), tuple((one, at, BatchMetadata(*last)) for one, at, *last in rows))
         return None
 
     def checkpoint_high_watermark(self, offset: int) -> None:
@@ -288,7 +218,7 @@ class FileStorage:
     def flush(self) -> None:
         """Force every segment to the disk, and record the recovery point."""
         for base in self._segments:
-            with _said_clearly(self._segment(base)), self._opened(base) as file:
+            with _said_clearly(self._segment(base)), opened(self._segment(base)) as file:
                 os.fsync(file.fileno())
         last = max(self._segments)
         self._write_offset(RECOVERY_POINTS, last + len(self._segments[last]))
@@ -320,8 +250,8 @@ class FileStorage:
                 raise StorageError(
                     f"{path}: it begins at offset {base}, not at {base_offset + len(records)}; restore the files"
                 )
-            found, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
-            records += found
+            segment_records, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
+            records += segment_records
         entries = tuple(EpochEntry(*each) for each in self._read(EPOCHS, prefix="", columns=2))
         start = max(base_offset, self._read_offset(LOG_STARTS))
         return Stored(base_offset, tuple(records), start, self.checkpointed_high_watermark, entries)
@@ -329,17 +259,12 @@ class FileStorage:
     def _segment(self, base: int) -> Path:
         return self._directory / f"{base:020}.log"
 
-    def _opened(self, base: int) -> BinaryIO:
-        path = self._segment(base)
-        path.touch()
-        return path.open("r+b")
-
     def _write_offset(self, name: str, offset: int) -> None:
         self._write(name, [f"{TOPIC_PARTITION} {offset}"])
 
     def _read_offset(self, name: str) -> int:
-        found = self._read(name, prefix=f"{TOPIC_PARTITION} ", columns=1)
-        return found[0][0] if found else 0
+        rows = self._read(name, prefix=f"{TOPIC_PARTITION} ", columns=1)
+        return rows[0][0] if rows else 0
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
         """Write a temporary file, force it to disk, and rename it. Kafka: CheckpointFile.write."""
@@ -367,6 +292,26 @@ class FileStorage:
         return [tuple(map(int, each)) for each in numbers]
 
 
+Storage = MemoryStorage | FileStorage
+"""One partition on one disk."""
+
+
+def lay_out(storage: Storage, start: Start, number: int, producer: int | None = None) -> None:
+    """Write a broker's initial log and checkpoints. `producer`: the id of the idempotent producer of the records."""
+    end = start.log_end_offset_of(number)
+    for offset, payload in enumerate(start.log[:end]):
+        storage.append(Record(offset, 0, payload, None if producer is None else ProducerStamp(producer, 0, offset)))
+    if end:
+        storage.write_epochs([EpochEntry(0, 0)])
+    storage.checkpoint_high_watermark(end)
+
+
+def opened(segment: Path) -> BinaryIO:
+    """A segment, which is created if it does not exist, for reading and writing."""
+    segment.touch()
+    return segment.open("r+b")
+
+
 @contextmanager
 def _said_clearly(path: Path) -> Iterator[None]:
     """Convert an error of the operating system to a StorageError."""
@@ -386,13 +331,11 @@ def _base_of(path: Path) -> int:
 
 def _line_of(record: Record) -> bytes:
     stamp = record.stamp
-    given = [
-        *(record.offset, record.leader_epoch, record.payload),
-        [stamp.producer_id, stamp.producer_epoch, stamp.sequence, stamp.is_transactional] if stamp else None,
-        record.control.value if record.control else None,
-        *(record.position, record.timestamp, record.coordinator_epoch),
-    ]
-    text = json.dumps(given, separators=(",", ":")).encode()
+    by = [stamp.producer_id, stamp.producer_epoch, stamp.sequence, stamp.is_transactional] if stamp else None
+    control = record.control.value if record.control else None
+    values = [record.offset, record.leader_epoch, record.payload, by, control]
+    values += [record.position, record.timestamp, record.coordinator_epoch]
+    text = json.dumps(values, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 

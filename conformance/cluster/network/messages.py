@@ -1,11 +1,8 @@
 """The requests and responses between brokers, the controller and clients, and the errors in them.
 
-In:  nothing.
-Out: payloads for `Network.send`.
-
-A field that a generation lacks is None. A broker epoch is the number of the broker's process, which every message
-carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3, 4.4, 4.8,
-4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
+None stands for a field that a generation lacks. A broker epoch is the number of the broker's process, which every
+message carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3,
+4.4, 4.8, 4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
 """
 
 from __future__ import annotations
@@ -71,8 +68,12 @@ class OffsetKind(Enum):
     EARLIEST = "earliest"
 
 
+class Payload:
+    """What a message carries."""
+
+
 @dataclass(frozen=True)
-class LeaderAndIsr:
+class LeaderAndIsr(Payload):
     """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
     changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads the same in the metadata
     log, and only there the partition can be without a leader (None).
@@ -95,7 +96,7 @@ class IsrWrite:
 
 
 @dataclass(frozen=True)
-class FetchRequest:
+class FetchRequest(Payload):
     """A follower asks for everything from its log end offset on; this offset acknowledges all records below it.
 
     `last_fetched_epoch` is the newest leader epoch in its log, if it truncates on fetch; None if it knows no epoch.
@@ -116,10 +117,8 @@ class DivergingEpoch:
 
 
 @dataclass(frozen=True)
-class FetchResponse:
-    """Everything from the fetch offset to the leader's log end, or where the logs diverge; and the leader's high
-    watermark at that time.
-    """
+class FetchResponse(Payload):
+    """Everything from the fetch offset to the leader's log end, or where the logs diverge; and the high watermark."""
 
     error: Errors
     fetch_offset: int
@@ -130,7 +129,7 @@ class FetchResponse:
 
 
 @dataclass(frozen=True)
-class OffsetsForLeaderEpochRequest:
+class OffsetsForLeaderEpochRequest(Payload):
     """A follower asks where the given epoch ends in its leader's log. KIP-101; fenced since KIP-320."""
 
     leader_epoch: int
@@ -138,7 +137,7 @@ class OffsetsForLeaderEpochRequest:
 
 
 @dataclass(frozen=True)
-class OffsetsForLeaderEpochResponse:
+class OffsetsForLeaderEpochResponse(Payload):
     """The end offset of an epoch, and since KIP-279 the epoch that ends there; -1 for undefined."""
 
     error: Errors
@@ -147,7 +146,7 @@ class OffsetsForLeaderEpochResponse:
 
 
 @dataclass(frozen=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(Payload):
     """A follower whose fetch was out of range asks for the leader's log end or start. Kafka: AbstractFetcherThread."""
 
     kind: OffsetKind
@@ -155,7 +154,7 @@ class ListOffsetsRequest:
 
 
 @dataclass(frozen=True)
-class ListOffsetsResponse:
+class ListOffsetsResponse(Payload):
     """The leader's log end offset or log start offset."""
 
     error: Errors
@@ -164,7 +163,7 @@ class ListOffsetsResponse:
 
 
 @dataclass(frozen=True)
-class ProduceRequest:
+class ProduceRequest(Payload):
     """One batch for a broker to append, of so many `records`; `send` is the producer's number of this request, repeated
     in the response. `timestamp` is what the application gives it, in ms.
     """
@@ -179,7 +178,7 @@ class ProduceRequest:
 
 
 @dataclass(frozen=True)
-class ProduceResponse:
+class ProduceResponse(Payload):
     """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
     about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
     """
@@ -191,7 +190,7 @@ class ProduceResponse:
 
 
 @dataclass(frozen=True)
-class WriteTxnMarkersRequest:
+class WriteTxnMarkersRequest(Payload):
     """The transaction coordinator asks a broker to write a marker. Fact sheet, section 6.2."""
 
     send: int
@@ -201,7 +200,7 @@ class WriteTxnMarkersRequest:
 
 
 @dataclass(frozen=True)
-class DeleteRecordsRequest:
+class DeleteRecordsRequest(Payload):
     """A client moves up the log start of the partition. KIP-107."""
 
     send: int
@@ -209,10 +208,8 @@ class DeleteRecordsRequest:
 
 
 @dataclass(frozen=True)
-class DeleteRecordsResponse:
-    """The outcome of a DeleteRecords request; `low_watermark` is the smallest log start of the live replicas, -1 on an
-    error.
-    """
+class DeleteRecordsResponse(Payload):
+    """The outcome of DeleteRecords; `low_watermark` is the smallest log start of live replicas, -1 on an error."""
 
     send: int
     error: Errors
@@ -220,7 +217,7 @@ class DeleteRecordsResponse:
 
 
 @dataclass(frozen=True)
-class ConsumerFetchRequest:
+class ConsumerFetchRequest(Payload):
     """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0).
 
     `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320. `most` limits the number of
@@ -245,24 +242,27 @@ class AbortedTransaction:
 
 
 @dataclass(frozen=True)
-class ConsumerFetchResponse:
-    """Records below the high watermark or the last stable offset, with the aborted transactions among them, and the
-    leader's offsets; or only the follower from which the consumer is to read (KIP-392). Left out: Kafka returns the
-    leader's offsets in that case, too.
+class ConsumerFetchResponse(Payload):
+    """Records below the high watermark or the last stable offset, or only the follower from which the consumer is to
+    read (KIP-392). Left out: Kafka returns the leader's offsets in that case, too.
     """
 
     error: Errors
     position: int
+    """The consumer's, from the request."""
     records: tuple[Record, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
+    """The aborted transactions among the records."""
     high_watermark: int = -1
+    """This offset and the next two are the answering broker's."""
     last_stable_offset: int = -1
     log_start_offset: int = -1
     preferred_read_replica: int | None = None
+    """The follower from which the consumer is to read; None: this broker."""
 
 
 @dataclass(frozen=True)
-class ConsumerListOffsetsRequest:
+class ConsumerListOffsetsRequest(Payload):
     """A client asks for the first offset that it can read, or for the one after the last. Fact sheet, section 7."""
 
     kind: OffsetKind
@@ -270,29 +270,12 @@ class ConsumerListOffsetsRequest:
     current_leader_epoch: int | None = None
 
 
-Payload = (
-    LeaderAndIsr
-    | FetchRequest
-    | FetchResponse
-    | OffsetsForLeaderEpochRequest
-    | OffsetsForLeaderEpochResponse
-    | ListOffsetsRequest
-    | ListOffsetsResponse
-    | ProduceRequest
-    | ProduceResponse
-    | WriteTxnMarkersRequest
-    | DeleteRecordsRequest
-    | DeleteRecordsResponse
-    | ConsumerFetchRequest
-    | ConsumerFetchResponse
-    | ConsumerListOffsetsRequest
-)
 BrokerRequest = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
 BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResponse
 
 
 @dataclass(frozen=True)
-class AlterIsrRequest:
+class AlterIsrRequest(Payload):
     """A leader proposes an ISR, which is to replace that of the given partition epoch.
 
     `broker_epochs` are the latest processes of the followers in it from which the leader has received a request during
@@ -310,7 +293,7 @@ class AlterIsrRequest:
 
 
 @dataclass(frozen=True)
-class AlterIsrResponse:
+class AlterIsrResponse(Payload):
     """The record of the partition after the change; or an error, without a record."""
 
     error: Errors
@@ -321,20 +304,24 @@ class AlterIsrResponse:
 
 @dataclass(frozen=True)
 class PartitionRegistration:
-    """The partition's record: the assigned replicas in order; the leader, its epoch, the ISR; the number of changes;
-    with KIP-966, the ELR and the last known leader; and the replicas that a reassignment adds and removes, all of them
-    assigned while it lasts. Kafka: PartitionRegistration.
-    """
+    """The partition's record. Kafka: PartitionRegistration."""
 
     replicas: tuple[int, ...]
+    """The assigned brokers in order; while a reassignment lasts, with those that it adds and removes."""
     leader: int | None
+    """None if no broker can lead."""
     leader_epoch: int
     isr: frozenset[int]
     partition_epoch: int = 0
+    """The number of changes of the record."""
     elr: frozenset[int] = frozenset()
+    """The eligible leader replicas (KIP-966)."""
     last_known_leader: int | None = None
+    """The broker that led last; None while one leads (KIP-966)."""
     adding: frozenset[int] = frozenset()
+    """The replicas that a reassignment adds."""
     removing: frozenset[int] = frozenset()
+    """The replicas that a reassignment removes."""
 
     @property
     def is_reassigned(self) -> bool:
@@ -365,7 +352,7 @@ UNREGISTERED = BrokerRegistration(0, is_fenced=True)
 
 
 @dataclass(frozen=True)
-class MetadataImage:
+class MetadataImage(Payload):
     """The metadata up to the record at this offset of the metadata log. A broker that receives it has read everything
     up to there; it applies what has changed since the image that it had, however many records that are.
 
@@ -380,7 +367,7 @@ class MetadataImage:
 
 
 @dataclass(frozen=True)
-class BrokerHeartbeatRequest:
+class BrokerHeartbeatRequest(Payload):
     """A broker is alive, and has read the metadata log up to this offset."""
 
     metadata_offset: int
@@ -388,25 +375,19 @@ class BrokerHeartbeatRequest:
 
 
 @dataclass(frozen=True)
-class BrokerHeartbeatResponse:
-    """Whether the broker is fenced, and whether it may stop now."""
+class BrokerHeartbeatResponse(Payload):
+    """Whether the broker may stop now; if not, it sends the next heartbeat in time."""
 
-    is_fenced: bool
     should_shut_down: bool
 
 
 @dataclass(frozen=True)
-class AssignReplicasToDirsRequest:
-    """A broker reports in which of its log directories it has put its replica; the controller knows another directory.
-    KIP-858.
-    """
-
-
-MetadataMessage = MetadataImage | BrokerHeartbeatRequest | BrokerHeartbeatResponse | AssignReplicasToDirsRequest
+class AssignReplicasToDirsRequest(Payload):
+    """A broker reports the log directory of its replica; the controller knows a different one. KIP-858."""
 
 
 @dataclass(frozen=True)
-class InitProducerIdRequest:
+class InitProducerIdRequest(Payload):
     """An instance of a producer asks for its id and epoch; since KIP-360 it names its present ones, if any."""
 
     transactional_id: str
@@ -416,7 +397,7 @@ class InitProducerIdRequest:
 
 
 @dataclass(frozen=True)
-class InitProducerIdResponse:
+class InitProducerIdResponse(Payload):
     """The producer's id and epoch; -1 on an error."""
 
     error: Errors
@@ -425,7 +406,7 @@ class InitProducerIdResponse:
 
 
 @dataclass(frozen=True)
-class AddPartitionsToTxnRequest:
+class AddPartitionsToTxnRequest(Payload):
     """A producer, or with TV2 a partition's leader, adds a partition to the transaction; or, with `verify_only`, a
     leader asks whether the transaction contains the partition (KIP-890).
     """
@@ -438,7 +419,7 @@ class AddPartitionsToTxnRequest:
 
 
 @dataclass(frozen=True)
-class AddPartitionsToTxnResponse:
+class AddPartitionsToTxnResponse(Payload):
     """Whether the transaction is ongoing and has the partition."""
 
     error: Errors
@@ -446,7 +427,7 @@ class AddPartitionsToTxnResponse:
 
 
 @dataclass(frozen=True)
-class EndTxnRequest:
+class EndTxnRequest(Payload):
     """A producer commits or aborts its transaction. AddOffsetsToTxn is an AddPartitionsToTxn here."""
 
     transactional_id: str
@@ -456,7 +437,7 @@ class EndTxnRequest:
 
 
 @dataclass(frozen=True)
-class EndTxnResponse:
+class EndTxnResponse(Payload):
     """The outcome is decided; with TV2, the producer continues with this id and epoch."""
 
     error: Errors

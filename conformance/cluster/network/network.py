@@ -1,8 +1,5 @@
 """Messages in flight, and virtual time. Nothing moves by itself: the driver delivers or drops messages, and moves time.
 
-In:  `send` from brokers, the controller and clients; `advance`.
-Out: `Message`s, removed one at a time, in any order; `now`, in milliseconds since the start of the run.
-
 A response, or metadata, belongs to an open connection and is for one *process* of a broker: if it reaches a later
 process of that broker, it is lost, as with TCP.
 """
@@ -12,35 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.network.messages import (
-    AlterIsrRequest,
-    AlterIsrResponse,
-    MetadataMessage,
-    Payload,
-    TransactionRequest,
-    TransactionResponse,
-)
+from isrcheck.conformance.cluster.network.messages import Payload
 
 
 class Clock:
     """Milliseconds since the start of the run."""
 
     def __init__(self) -> None:
-        self._now = 0
-
-    @property
-    def now(self) -> int:
+        self.now = 0
         """The time in milliseconds."""
-        return self._now
 
     def advance(self, milliseconds: int) -> None:
         """Advance the time. Errors: ValueError for a negative amount."""
         if milliseconds < 0:
             raise ValueError(f"time cannot be advanced by {milliseconds} ms; give 0 or more")
-        self._now += milliseconds
+        self.now += milliseconds
 
-
-Content = Payload | AlterIsrRequest | AlterIsrResponse | MetadataMessage | TransactionRequest | TransactionResponse
 
 Node = int | str
 """A broker's number, `"controller"`, or the name of a client."""
@@ -59,7 +43,7 @@ class Message:
     number: int
     source: Node
     destination: Node
-    payload: Content
+    payload: Payload
     in_reply_to: int | None = None
     source_process: int = 0
     destination_process: int = 0
@@ -89,7 +73,7 @@ class Network:
         self,
         source: Node,
         destination: Node,
-        payload: Content,
+        payload: Payload,
         *,
         source_process: int = 0,
         destination_process: int = 0,
@@ -103,10 +87,8 @@ class Network:
         )
         return number
 
-    def reply(self, request: Message, payload: Content, process: int) -> int:
-        """Answer a request on its own connection, as the given process of the broker that received it; return the
-        number of the response.
-        """
+    def reply(self, request: Message, payload: Payload, process: int) -> int:
+        """Answer a request on its connection, as this process of the broker; return the number of the response."""
         return self.send(
             request.destination,
             request.source,
@@ -117,7 +99,7 @@ class Network:
         )
 
     def look(self, number: int) -> Message:
-        """The message in flight with this number. Errors: `ClusterError` if there is none."""
+        """The message in flight with this number. Errors: `ClusterError` if it is not in flight."""
         if number not in self._in_flight:
             raise ClusterError(f"no message #{number} is in flight; in flight are {sorted(self._in_flight)}")
         return self._in_flight[number]

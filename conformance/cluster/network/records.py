@@ -1,8 +1,5 @@
 """The records of a log.
 
-In:  nothing.
-Out: `Record` for logs, messages and views.
-
 A batch of the cluster's own producers holds one record. A batch that comes over the wire may hold several, each with
 an offset of its own; the first record has the payload of the whole batch, the others have none. Truncation inside such
 a batch leaves its first records; Kafka removes the whole batch, and a gap remains (fact sheet, section 1.3).
@@ -44,20 +41,23 @@ class ProducerStamp:
 
 @dataclass(frozen=True)
 class Record:
-    """One entry of a log: its offset, the leader epoch in which it was appended, and the client's payload.
-
-    `position` is its place in its batch; the first record of a batch has 0. `timestamp` is in ms; a transaction marker
-    holds the epoch of the coordinator that sent it.
-    """
+    """One entry of a log."""
 
     offset: int
     leader_epoch: int
+    """The one in which it was appended."""
     payload: str
+    """The client's."""
     stamp: ProducerStamp | None = None
+    """The producer's numbering; None without idempotence."""
     control: Control | None = None
+    """The decision in a transaction marker; None for a record."""
     position: int = 0
+    """Its place in its batch; the first record of a batch has 0."""
     timestamp: int = 0
+    """In ms."""
     coordinator_epoch: int = 0
+    """In a transaction marker: the epoch of the coordinator that sent it."""
 
     def __str__(self) -> str:
         return f"{self.payload}@{self.offset}/e{self.leader_epoch}"

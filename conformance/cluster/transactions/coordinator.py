@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.protocol import Switches, Verification
+from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -35,7 +35,7 @@ from isrcheck.conformance.cluster.network.messages import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from isrcheck.conformance.cluster.network.records import LAST_EPOCH, NO_SEQUENCE, Control, ProducerStamp, Record
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, NO_SEQUENCE, Control, ProducerStamp
 
 NO_EPOCH = -1
 NO_ID = -1
@@ -58,25 +58,27 @@ COMPLETED = {Control.COMMIT: TransactionState.COMPLETE_COMMIT, Control.ABORT: Tr
 
 @dataclass(frozen=True)
 class TransactionMetadata:
-    """One transactional id. Times in ms; `partitions` are the names of the partitions of the transaction.
-
-    `last_producer_epoch` is the epoch before the present one, if the same instance of the producer had it;
-    `next_producer_id` is the id after the prepared transaction is complete; `previous_producer_id` the id before.
-    """
+    """One transactional id. Times in ms."""
 
     producer_id: int
     timeout: int
+    """transaction.timeout.ms"""
     producer_epoch: int = 0
     last_producer_epoch: int = NO_EPOCH
+    """The epoch before the present one, if the same instance of the producer had it."""
     state: TransactionState = TransactionState.EMPTY
     started: int = 0
+    """When the transaction began."""
     partitions: frozenset[str] = frozenset()
+    """The names of the partitions of the transaction."""
     next_producer_id: int = NO_ID
+    """The id after the prepared transaction is complete."""
     previous_producer_id: int = NO_ID
+    """The id before."""
 
     @property
     def decision(self) -> Control | None:
-        """The decision whose markers are being written; None if there is none."""
+        """The decision whose markers are being written; None outside of that."""
         return next((control for control, state in PREPARED.items() if state is self.state), None)
 
     @property
@@ -105,15 +107,15 @@ class TransactionMetadata:
         )
 
     def with_partition(self, partition: str, now: int) -> TransactionMetadata:
-        """The partition is part of the transaction, which begins if there is none. Kafka: prepareAddPartitions."""
+        """The partition is part of the transaction, which begins if none is open. Kafka: prepareAddPartitions."""
         started = self.started if self.state is TransactionState.ONGOING else now
         added = self.partitions | {partition}
         return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
 
     def ended(self, control: Control, *, raises_epoch: bool, next_id: int = NO_ID) -> TransactionMetadata:
         """The decision; with TV2, the transaction ends with the next epoch. Kafka: prepareAbortOrCommit."""
-        found = replace(self, state=PREPARED[control], next_producer_id=next_id)
-        return found._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else found
+        ended = replace(self, state=PREPARED[control], next_producer_id=next_id)
+        return ended._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else ended
 
     def fenced(
         self, *, raises_epoch: bool, next_id: int = NO_ID, bug: TransactionBug | None = None
@@ -128,11 +130,11 @@ class TransactionMetadata:
     def completed(self) -> TransactionMetadata:
         """Every partition has its marker. Kafka: prepareComplete."""
         assert self.decision is not None
-        found = replace(self, state=COMPLETED[self.decision], partitions=frozenset(), next_producer_id=NO_ID)
+        completed = replace(self, state=COMPLETED[self.decision], partitions=frozenset(), next_producer_id=NO_ID)
         if self.next_producer_id == NO_ID:
-            return found
+            return completed
         return replace(
-            found, producer_id=self.next_producer_id, producer_epoch=0, previous_producer_id=self.producer_id
+            completed, producer_id=self.next_producer_id, producer_epoch=0, previous_producer_id=self.producer_id
         )
 
     def text(self, *, has_other_ids: bool = True) -> str:
@@ -147,9 +149,9 @@ class TransactionMetadata:
     @classmethod
     def of(cls, text: str) -> TransactionMetadata:
         """Read the value of a record in the coordinator's log."""
-        given = json.loads(text)
-        state, partitions = TransactionState(given.pop("state")), frozenset(given.pop("partitions"))
-        return cls(state=state, partitions=partitions, **given)
+        values = json.loads(text)
+        state, partitions = TransactionState(values.pop("state")), frozenset(values.pop("partitions"))
+        return cls(state=state, partitions=partitions, **values)
 
     def _empty(self, timeout: int, producer_epoch: int, last_producer_epoch: int) -> TransactionMetadata:
         return TransactionMetadata(
@@ -168,21 +170,6 @@ Durable = Callable[[], None]
 """Called when a transition has taken effect."""
 
 
-class TransactionLog(Protocol):
-    """What a coordinator needs of the log of its partition of `__transaction_state` (log/log.py)."""
-
-    @property
-    def records(self) -> tuple[Record, ...]:
-        """Every record, oldest first."""
-
-    @property
-    def high_watermark(self) -> int:
-        """The offset below which records are replicated."""
-
-    def append_as_leader(self, payload: str, leader_epoch: int) -> Record:
-        """Append a record in the leader's epoch."""
-
-
 @dataclass(frozen=True)
 class PendingTransition:
     """A transition that is in the log and not replicated yet; `offset` is that of its record."""
@@ -197,7 +184,7 @@ class TransactionStateManager:
 
     def __init__(
         self,
-        log: TransactionLog,
+        log: Log,
         coordinator_epoch: int,
         bug: TransactionBug | None = None,
         *,
@@ -207,17 +194,13 @@ class TransactionStateManager:
         self._logs_other_ids = logs_other_ids
         self._log = log
         self._bug = bug
-        self._coordinator_epoch = coordinator_epoch
+        self.coordinator_epoch = coordinator_epoch
+        """The leader epoch of the log's partition."""
         self._pending: dict[str, PendingTransition] = {}
         self._states: dict[str, TransactionMetadata] = {}
         for record in log.records:
             transactional_id, text = json.loads(record.payload)
             self._states[transactional_id] = TransactionMetadata.of(text)
-
-    @property
-    def coordinator_epoch(self) -> int:
-        """The leader epoch of the log's partition."""
-        return self._coordinator_epoch
 
     @property
     def states(self) -> Mapping[str, TransactionMetadata]:
@@ -233,14 +216,12 @@ class TransactionStateManager:
         """Append a transition to the log. Kafka: appendTransactionToLog."""
         assert transactional_id not in self._pending, "one transition at a time: this is a defect of the cluster"
         text = json.dumps([transactional_id, metadata.text(has_other_ids=self._logs_other_ids)])
-        record = self._log.append_as_leader(text, self._coordinator_epoch)
+        record = self._log.append_as_leader(text, self.coordinator_epoch)
         self._pending[transactional_id] = PendingTransition(record.offset, metadata, durable)
         self.replicated()
 
     def replicated(self) -> None:
-        """The log is replicated up to its high watermark: the transitions below take effect. Kafka:
-        updateCacheCallback.
-        """
+        """The log is replicated to its high watermark: transitions below take effect. Kafka: updateCacheCallback."""
         for transactional_id, each in list(self._pending.items()):
             if each.offset < self._log.high_watermark or self._bug is TransactionBug.PENDING_TAKEN_FOR_DURABLE:
                 del self._pending[transactional_id]
@@ -305,8 +286,8 @@ class TransactionMarkerChannelManager:
         stamp = ProducerStamp(metadata.producer_id, metadata.producer_epoch, NO_SEQUENCE, is_transactional=True)
         self._unanswered[transactional_id], self._answered[transactional_id] = set(metadata.partitions), set()
         for partition in sorted(metadata.partitions):
-            given = (stamp, metadata.decision, coordinator_epoch)
-            self._queued.append(TxnMarker(transactional_id, partition, *given))
+            fields = (stamp, metadata.decision, coordinator_epoch)
+            self._queued.append(TxnMarker(transactional_id, partition, *fields))
 
     def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> None:
         """Send the markers that are queued for a partition's leader. `send` returns the number of the request.
@@ -363,7 +344,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        log: TransactionLog,
+        log: Log,
         coordinator_epoch: int,
         new_producer_id: Callable[[], int],
         switches: Switches,
@@ -380,8 +361,8 @@ class TransactionCoordinator:
         self._raises_epoch = switches.TXN_VERIFY is Verification.TV2
         self._fence_raises_twice = switches.FENCE_RAISES_EPOCH_TWICE
         self._bug = bug
-        given = (log, coordinator_epoch, bug)
-        self.states = TransactionStateManager(*given, logs_other_ids=switches.NEXT_ID_IS_LOGGED)
+        shared = (log, coordinator_epoch, bug)
+        self.states = TransactionStateManager(*shared, logs_other_ids=switches.NEXT_ID_IS_LOGGED)
         self.markers = TransactionMarkerChannelManager(bug, checks_epoch=switches.MARKER_ANSWERS_CHECK_EPOCH)
         for transactional_id, each in self.states.states.items():
             if each.decision is not None and bug is not TransactionBug.MARKERS_NOT_RESUMED:
@@ -395,27 +376,27 @@ class TransactionCoordinator:
         An ongoing transaction is aborted first, and the instance has to ask again. Kafka: handleInitProducerId.
         """
         transactional_id, timeout = request.transactional_id, request.timeout
-        found = self.states.states.get(transactional_id)
-        if transactional_id in self.states.pending or (found and found.decision is not None):
+        metadata = self.states.states.get(transactional_id)
+        if transactional_id in self.states.pending or (metadata and metadata.decision is not None):
             respond(InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS))
             return
-        if found and request.producer_id not in (-1, found.producer_id):
+        if metadata and request.producer_id not in (-1, metadata.producer_id):
             respond(InitProducerIdResponse(Errors.PRODUCER_FENCED))
             return
-        if found and found.state is TransactionState.ONGOING:
-            if not self._can_fence(found):
+        if metadata and metadata.state is TransactionState.ONGOING:
+            if not self._can_fence(metadata):
                 respond(InitProducerIdResponse(Errors.UNKNOWN_SERVER_ERROR))
                 return
             self._fence(transactional_id, lambda: respond(InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)))
             return
-        if found is None:
+        if metadata is None:
             initialised: TransactionMetadata | Errors = TransactionMetadata(
                 self._new_producer_id(), timeout, self._first_epoch
             )
-        elif found.is_exhausted:
-            initialised = found.with_new_id(self._new_producer_id(), timeout)
+        elif metadata.is_exhausted:
+            initialised = metadata.with_new_id(self._new_producer_id(), timeout)
         else:
-            initialised = found.initialised(timeout, request.producer_epoch)
+            initialised = metadata.initialised(timeout, request.producer_epoch)
         if isinstance(initialised, Errors):
             respond(InitProducerIdResponse(initialised))
             return
@@ -425,51 +406,51 @@ class TransactionCoordinator:
     def handle_add_partitions(
         self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
     ) -> None:
-        """Add a partition to the transaction, which begins if there is none; or answer a leader whether the partition
+        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the partition
         is in it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
         """
         transactional_id, partition = request.transactional_id, request.partition
-        found = self.states.states.get(transactional_id)
-        error = self._error_for(found, request.producer_id, request.producer_epoch)
-        if found and found.decision is not None and error is Errors.NONE:
+        metadata = self.states.states.get(transactional_id)
+        error = self._error_for(metadata, request.producer_id, request.producer_epoch)
+        if metadata and metadata.decision is not None and error is Errors.NONE:
             error = Errors.CONCURRENT_TRANSACTIONS
         elif request.verify_only and error is Errors.NONE:  # a pending transition does not count
-            is_in = found is not None and partition in found.partitions
+            is_in = metadata is not None and partition in metadata.partitions
             error = Errors.NONE if is_in else Errors.TRANSACTION_ABORTABLE
         elif transactional_id in self.states.pending and error is Errors.NONE:
             error = Errors.CONCURRENT_TRANSACTIONS
-        elif found and error is Errors.NONE and partition not in found.partitions:
+        elif metadata and error is Errors.NONE and partition not in metadata.partitions:
             answer = AddPartitionsToTxnResponse(Errors.NONE, partition)
-            self.states.append(transactional_id, found.with_partition(partition, now), lambda: respond(answer))
+            self.states.append(transactional_id, metadata.with_partition(partition, now), lambda: respond(answer))
             return
         respond(AddPartitionsToTxnResponse(error, partition))
 
     def handle_end_transaction(self, request: EndTxnRequest, respond: Callable[[EndTxnResponse], None]) -> None:
         """Commit or abort: answered once the decision is durable, before any marker is sent. Kafka: endTransaction."""
         transactional_id = request.transactional_id
-        found = self.states.states.get(transactional_id)
-        if found is None:
+        metadata = self.states.states.get(transactional_id)
+        if metadata is None:
             respond(EndTxnResponse(Errors.INVALID_PRODUCER_ID_MAPPING))
             return
-        answer = self._answer_to_end(found, request)
+        answer = self._answer_to_end(metadata, request)
         if answer is not None:
             is_done = answer is Errors.NONE
             respond(
-                EndTxnResponse(answer, found.producer_id, found.producer_epoch) if is_done else EndTxnResponse(answer)
+                EndTxnResponse(answer, metadata.producer_id, metadata.producer_epoch)
+                if is_done
+                else EndTxnResponse(answer)
             )
             return
         raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
-        next_id = self._next_id_of(found) if raises_epoch else NO_ID
-        ended = found.ended(request.control, raises_epoch=raises_epoch, next_id=next_id)
+        next_id = self._next_id_of(metadata) if raises_epoch else NO_ID
+        ended = metadata.ended(request.control, raises_epoch=raises_epoch, next_id=next_id)
         decided = EndTxnResponse(Errors.NONE, ended.producer_id, ended.producer_epoch)
         if next_id != NO_ID:
             decided = EndTxnResponse(Errors.NONE, next_id, 0)
         self._decide(transactional_id, ended, lambda: respond(decided))
 
     def abort_timed_out_transactions(self, now: int) -> None:
-        """Abort the transactions that are open for too long, and fence their producers. Kafka:
-        abortTimedOutTransactions.
-        """
+        """Abort transactions that are open for too long; fence their producers. Kafka: abortTimedOutTransactions."""
         for transactional_id, each in self.states.states.items():
             is_due = each.state is TransactionState.ONGOING and now - each.started > each.timeout
             if is_due and transactional_id not in self.states.pending and self._can_fence(each):
@@ -484,20 +465,20 @@ class TransactionCoordinator:
             self.states.append(transactional_id, completed, partial(self.markers.forget, transactional_id))
 
     def _fence(self, transactional_id: str, answer: Callable[[], None]) -> None:
-        found = self.states.states[transactional_id]
-        next_id = self._next_id_of(found) if self._fence_takes_next_id else NO_ID
-        fenced = found.fenced(raises_epoch=self._fence_raises_twice, next_id=next_id, bug=self._bug)
+        metadata = self.states.states[transactional_id]
+        next_id = self._next_id_of(metadata) if self._fence_takes_next_id else NO_ID
+        fenced = metadata.fenced(raises_epoch=self._fence_raises_twice, next_id=next_id, bug=self._bug)
         self._decide(transactional_id, fenced, answer)
 
-    def _can_fence(self, found: TransactionMetadata) -> bool:
+    def _can_fence(self, metadata: TransactionMetadata) -> bool:
         """Whether there is an epoch for the fence, or the fence may keep the highest epoch (KAFKA-20090); otherwise the
         coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
         """
-        raised = found.producer_epoch + (2 if self._fence_raises_twice else 1)
+        raised = metadata.producer_epoch + (2 if self._fence_raises_twice else 1)
         return self._fence_takes_next_id or raised <= LAST_EPOCH + 1
 
-    def _next_id_of(self, found: TransactionMetadata) -> int:
-        return self._new_producer_id() if found.is_exhausted else NO_ID
+    def _next_id_of(self, metadata: TransactionMetadata) -> int:
+        return self._new_producer_id() if metadata.is_exhausted else NO_ID
 
     def _decide(self, transactional_id: str, decided: TransactionMetadata, answer: Callable[[], None]) -> None:
         def durable() -> None:
@@ -506,37 +487,35 @@ class TransactionCoordinator:
 
         self.states.append(transactional_id, decided, durable)
 
-    def _error_for(self, found: TransactionMetadata | None, producer_id: int, producer_epoch: int) -> Errors:
-        if found is None or producer_id != found.producer_id:
+    def _error_for(self, metadata: TransactionMetadata | None, producer_id: int, producer_epoch: int) -> Errors:
+        if metadata is None or producer_id != metadata.producer_id:
             return Errors.INVALID_PRODUCER_ID_MAPPING
-        return Errors.NONE if producer_epoch == found.producer_epoch else Errors.PRODUCER_FENCED
+        return Errors.NONE if producer_epoch == metadata.producer_epoch else Errors.PRODUCER_FENCED
 
-    def _answer_to_end(self, found: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
+    def _answer_to_end(self, metadata: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
         """The answer to an EndTxn that decides nothing; None if it decides.
 
         Before TV2, the state shows whether the request was carried out before; with TV2, the epoch does, and an abort
         is accepted even if the transaction has no partition.
         """
-        control, state = request.control, found.state
-        is_raised = (request.producer_id, request.producer_epoch + 1) == (found.producer_id, found.producer_epoch)
-        is_of_previous_id = (request.producer_id, request.producer_epoch, found.producer_epoch) == (
-            *(found.previous_producer_id, LAST_EPOCH, 0),
-        )
-        is_raised |= is_of_previous_id
+        control, state = request.control, metadata.state
+        named = (request.producer_id, request.producer_epoch)
+        is_raised = named == (metadata.producer_id, metadata.producer_epoch - 1)
+        is_raised |= named == (metadata.previous_producer_id, LAST_EPOCH) and metadata.producer_epoch == 0
         is_retry = self._raises_epoch and is_raised and state in {*PREPARED.values(), *COMPLETED.values()}
-        error = self._error_for(found, request.producer_id, request.producer_epoch)
+        error = self._error_for(metadata, request.producer_id, request.producer_epoch)
         if error is not Errors.NONE and not is_retry:
             return error
         if request.transactional_id in self.states.pending:
             return Errors.CONCURRENT_TRANSACTIONS
-        if self._raises_epoch and found.has_highest_epoch and not is_retry:  # the next epoch overflows
+        if self._raises_epoch and metadata.has_highest_epoch and not is_retry:  # the next epoch overflows
             can_abort = self._fence_takes_next_id and control is Control.ABORT
             if not can_abort:
                 return Errors.UNKNOWN_SERVER_ERROR
         if state is TransactionState.ONGOING:
             return None
         if self._raises_epoch and not is_retry:
-            if found.decision is not None:
+            if metadata.decision is not None:
                 return Errors.PRODUCER_FENCED
             return None if control is Control.ABORT else Errors.INVALID_TXN_STATE
         if state is PREPARED[control]:

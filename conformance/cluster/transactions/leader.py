@@ -139,26 +139,26 @@ class TransactionLeader:
 
     def receive(self, message: Message, answer: AddPartitionsToTxnResponse) -> None:
         """Take the coordinator's answer: the record is refused, or can be appended."""
-        asked = self._asked.pop(message.in_reply_to or 0, None)
-        if asked is None:
+        verifying = self._asked.pop(message.in_reply_to or 0, None)
+        if verifying is None:
             return
         if answer.error is Errors.NONE:
-            self._verified.append(asked)
+            self._verified.append(verifying)
         else:
-            self._reply(asked.message, ProduceResponse(asked.request.send, answer.error))
+            self._reply(verifying.message, ProduceResponse(verifying.request.send, answer.error))
 
     def disconnected(self, question: int) -> None:
         """The coordinator does not answer: the producer gets a retriable error. Kafka: AddPartitionsToTxnManager."""
-        asked = self._asked.pop(question)
-        self._reply(asked.message, ProduceResponse(asked.request.send, Errors.NOT_ENOUGH_REPLICAS))
+        verifying = self._asked.pop(question)
+        self._reply(verifying.message, ProduceResponse(verifying.request.send, Errors.NOT_ENOUGH_REPLICAS))
 
     def append_verified(self, payload: str) -> bool:
         """Append the verified record with this payload, if it exists; returns whether it does."""
-        found = next((each for each in reversed(self._verified) if each.request.payload == payload), None)
-        if found is None:
+        verified = next((each for each in reversed(self._verified) if each.request.payload == payload), None)
+        if verified is None:
             return False
-        self._verified.remove(found)
-        self._append(found.message, found.request, found.guard)
+        self._verified.remove(verified)
+        self._append(verified.message, verified.request, verified.guard)
         return True
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
@@ -168,8 +168,8 @@ class TransactionLeader:
             self._reply(message, ProduceResponse(request.send, error))
             return
         control, epoch = request.control, request.coordinator_epoch
-        given = (control.value, 0, request.stamp, control, 1, self._clock.now, epoch)
-        self._waiting.append(Waiting(message, request.send, self.log.append_as_leader(*given).offset))
+        fields = (control.value, 0, request.stamp, control, 1, self._clock.now, epoch)
+        self._waiting.append(Waiting(message, request.send, self.log.append_as_leader(*fields).offset))
 
     def replicate(self) -> None:
         """The followers fetch everything: the high watermark reaches the log's end."""

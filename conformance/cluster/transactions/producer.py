@@ -1,8 +1,5 @@
 """An instance of a transactional producer, and the loop of its application: consume an input, produce the output.
 
-In:  the application's calls; the answers of the coordinator and of the partitions' leaders, broken connections.
-Out: requests in the network.
-
 A transaction processes one input and writes one record to each partition; the record in the last one, the partition of
 `__consumer_offsets`, commits the offset after the input. After a start or an abort the application continues at the
 committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
@@ -67,37 +64,33 @@ class Batch:
 
 @dataclass
 class Transaction:
-    """A transaction that the application has begun, with the payload of its records; `position` is the position of its
-    input, `added` are the partitions that the coordinator has confirmed.
-    """
+    """A transaction that the application has begun."""
 
     payload: str
+    """That of its records."""
     producer_id: int
     producer_epoch: int
     position: int
+    """That of its input."""
     is_commit_requested: bool = False
     added: set[int] = field(default_factory=set)
+    """The partitions that the coordinator has confirmed."""
     batches: dict[int, Batch] = field(default_factory=dict)
+    """The record for each partition."""
 
 
+@dataclass(eq=False)
 class TransactionalProducer:
     """One instance of the producer. `committed_offset` reads the offset that is committed in `__consumer_offsets`."""
 
-    def __init__(
-        self,
-        name: str,
-        transactional_id: str,
-        coordinator: str,
-        network: Network,
-        committed_offset: Callable[[], int],
-        switches: Switches,
-    ) -> None:
-        self.name = name
-        self._transactional_id = transactional_id
-        self._coordinator = coordinator
-        self._network = network
-        self._committed_offset = committed_offset
-        self._switches = switches
+    name: str
+    _transactional_id: str
+    _coordinator: str
+    _network: Network
+    _committed_offset: Callable[[], int]
+    _switches: Switches
+
+    def __post_init__(self) -> None:
         self.phase = Phase.INITIALISING
         self.position = 0
         self.producer_id = -1
@@ -106,7 +99,7 @@ class TransactionalProducer:
         self._sequences: Counter[int] = Counter()
         self._asked: TransactionRequest | None = None
         self.request: int | None = None
-        self._ask(InitProducerIdRequest(transactional_id, TIMEOUT))
+        self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT))
 
     @property
     def awaited(self) -> TransactionRequest | None:
@@ -144,8 +137,8 @@ class TransactionalProducer:
         self._sequences[partition] += 1
         stamp = ProducerStamp(self.producer_id, self.producer_epoch, sequence, is_transactional=True)
         number = len(self.transactions) - 1
-        given = (number, transaction.payload, Acks.ALL, stamp, 1, self._transactional_id, timestamp)
-        request = ProduceRequest(*given)
+        fields = (number, transaction.payload, Acks.ALL, stamp, 1, self._transactional_id, timestamp)
+        request = ProduceRequest(*fields)
         transaction.batches[partition] = Batch(self._network.send(self.name, partition, request), request)
 
     def resend(self, partition: int) -> None:
@@ -194,14 +187,14 @@ class TransactionalProducer:
             self._answered(answer)
 
     def _answered(self, answer: object) -> None:
-        asked, self.request = self._asked, None
+        request, self.request = self._asked, None
         if isinstance(answer, AddPartitionsToTxnResponse) and answer.error is Errors.NONE:
             self.transactions[-1].added.add(self._adding)
         elif isinstance(answer, InitProducerIdResponse) and answer.error is Errors.NONE:
             self.position = self._committed_offset()
             self._take_epoch(answer.producer_id, answer.producer_epoch)
-        elif isinstance(answer, EndTxnResponse) and answer.error is Errors.NONE and isinstance(asked, EndTxnRequest):
-            if asked.control is Control.COMMIT:
+        elif isinstance(answer, EndTxnResponse) and answer.error is Errors.NONE and isinstance(request, EndTxnRequest):
+            if request.control is Control.COMMIT:
                 self.position += 1
             else:
                 self.position = self._committed_offset()

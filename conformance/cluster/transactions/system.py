@@ -1,9 +1,5 @@
 """A system of its own for transactions: a coordinator with its log, partitions, instances of a producer, a network.
 
-In:  a driver's operations: calls of the application, deliveries, lost messages, timers, progress of replication,
-     fail-overs of the coordinator.
-Out: what is observed: the nodes, the messages in flight.
-
 Nothing happens by itself. One log stands for all replicas of a partition, and of the coordinator's log: nothing
 acknowledged is lost. All instances of the producer have the same transactional.id. Source: fact sheet, section 6.
 """
@@ -54,8 +50,8 @@ class TransactionalCluster:
         self._producer_ids = itertools.count(FIRST_PRODUCER_ID)
         self._log = Log(MemoryStorage(), switches, None)
         self.coordinator = self._elected(0)
-        given = (COORDINATOR, self._network, self._clock, switches, self._bug)
-        self.leaders = [TransactionLeader(number, number == partitions - 1, *given) for number in range(partitions)]
+        shared = (COORDINATOR, self._network, self._clock, switches, self._bug)
+        self.leaders = [TransactionLeader(number, number == partitions - 1, *shared) for number in range(partitions)]
         self.producers: list[TransactionalProducer] = []
 
     @property
@@ -66,8 +62,8 @@ class TransactionalCluster:
     def start_producer(self) -> None:
         """The next instance of the producer starts."""
         name = f"producer {len(self.producers)}"
-        given = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches)
-        self.producers.append(TransactionalProducer(name, *given))
+        shared = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches)
+        self.producers.append(TransactionalProducer(name, *shared))
 
     def send(self, producer: int, partition: int) -> None:
         """A producer sends the record of its transaction to a partition."""
@@ -176,8 +172,8 @@ class TransactionalCluster:
             raise ClusterError(f"a partition's leader does not understand {message}")
 
     def _elected(self, epoch: int) -> TransactionCoordinator:
-        given = (self._log, epoch, lambda: next(self._producer_ids), self._switches, self._bug)
-        return TransactionCoordinator(*given, first_epoch=self._first_epoch)
+        shared = (self._log, epoch, lambda: next(self._producer_ids), self._switches, self._bug)
+        return TransactionCoordinator(*shared, first_epoch=self._first_epoch)
 
     def _committed_offset(self) -> int:
         """The application's next input: the offset after the last one that is committed in `__consumer_offsets`."""

@@ -1,36 +1,22 @@
 """The format of event logs, version 1: one JSON object per line (NDJSON); a run is a header and a line per event.
 
-In:  headers and events; or a file of NDJSON.
-Out: lines of NDJSON in a stream (`Writer`), some left out; or a `RunStart` for each header and a `RunEvent` for each
-     event, in terms of the model. The first invalid line raises UsageError, `FILE:LINE: what; cure`.
+`Writer` writes the lines, and leaves some out; `read_log` reads them in terms of the model. The first invalid line
+raises UsageError, `FILE:LINE: what; cure`.
 
-A header identifies the run and its model, so that a log can be followed without further information:
+A header (`Header`) identifies the run and its model, so that a log can be followed without further information:
 
     {"schema": 1, "run": "7.1", "seed": 7, "protocol": "2.1", "switches": {"EXPAND_EPOCH_START": "off"},
      "configuration": {"replicas": 3, "records": 12, "acks": "all", ...}, "state": {"controller_isr": [true, ...]}}
 
-- `schema`: 1. Any other version is refused. - `model`: "kafka" (which an absent one stands for) or "transactions". -
-`run`: the name of the run, a text that every line of the run repeats;
-runs in one file have different names. - `seed`: the seed that reproduces the run; optional. - `protocol`: a generation
-of the model; `switches`: those that differ from it, spelled as on the command line. - `configuration`: the model's
-other entries by name, including bounds and budgets: numbers, or names such as "all". Absent entries have the model's
-default. The bounds have to suffice for the run: an event beyond them is refused. - `state`: the observed part of the
-initial state; optional. The initial state of kafka is an elected cluster.
-
-An event says what happened, where, and what was observed afterwards:
+An event (`Event`) says what happened, where, and what was observed afterwards:
 
     {"run": "7.1", "number": 3, "broker": 0, "action": "leader_handles_fetch",
      "arguments": {"leader": 0, "follower": 2}, "state": {"high_watermark[0]": 1, "fetch[2][0]": "PARKED"}}
 
-- `number`: 1, 2, 3, ... without gaps if nothing is missing. A gap means that this many events were lost. - `broker`:
-the acting broker; null for events of the controller, of a client or of transactions, and if the broker is unknown. -
-`action`: the name of an action of the model; null if it is unknown (if `broker` is given, an action of that broker). -
-`arguments`: by the action's own names: numbers counted from 0 (brokers, offsets, epochs, records), or a list of numbers
-for a set. An argument that is absent or null is unknown; all its possible values are tried. - `state`: variables of the
-model as observed after the event. A key is a variable or a part of one: `controller_epoch`, `high_watermark[1]`,
-`log_record[1]`. A value is a number, true or false, the name of a member ("PARKED"), null for none, or a list of these,
-nested like the indices that the key leaves open. Offsets beyond a log's end hold null; records are numbered in the
-order in which they reached a broker. Absent variables were not observed.
+In `state`, a key is a variable or a part of one: `controller_epoch`, `high_watermark[1]`, `log_record[1]`. A value is a
+number, true or false, the name of a member ("PARKED"), null for none, or a list of these, nested like the indices that
+the key leaves open. Offsets beyond a log's end hold null; records are numbered in the order in which they reached a
+broker. Absent variables were not observed.
 
 Every line may have a `note`, a text for people that no program reads. Any other key is refused: it may be a
 mistyped one. A log can hold several runs, one after the other; lines of different runs do not mix.
@@ -41,13 +27,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, TextIO
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
-from isrcheck.conformance.follow.format.variables import Seen, Value, Variables
+from isrcheck.conformance.follow.format.variables import Observed, Value, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language.declarations import Entry
@@ -57,7 +44,7 @@ from isrcheck.models.messages import UsageError, nearest
 SCHEMA = 1
 
 MODELS = ("kafka", "transactions")
-"""The models whose runs are recorded; a header without a model stands for the first."""
+"""The models whose runs are recorded; a header that names no model is about the first."""
 
 ACTORS = {
     "leader": "leader",
@@ -77,35 +64,65 @@ ACTORS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of a run; the module describes the fields."""
+    """The first line of a run, after its `schema`, which is 1: other versions are refused."""
 
     run: str
+    """The name of the run, which every line of the run repeats; runs in one file have different names."""
+
+    seed: int | None
+    """The seed that reproduces the run; optional."""
+
+    model: str
+    """"kafka", which is also meant if a header names no model, or "transactions"."""
+
     protocol: str
-    configuration: Mapping[str, int | str] = field(default_factory=dict)
+    """A generation of the model."""
+
     switches: Mapping[str, str] = field(default_factory=dict)
+    """The switches that differ from the protocol, spelled as on the command line."""
+
+    configuration: Mapping[str, int | str] = field(default_factory=dict)
+    """The model's other entries by name, including bounds and budgets: numbers, or names such as "all".
+
+    Absent entries have the model's default. The bounds have to suffice for the run: an event beyond them is refused.
+    """
+
     state: Mapping[str, Value] = field(default_factory=dict)
-    seed: int | None = None
+    """The observed part of the initial state; optional. The initial state of kafka is an elected cluster."""
+
     note: str = ""
-    model: str = MODELS[0]
 
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a run; the module describes the fields."""
+    """One event of a run."""
 
     run: str
+
     number: int
+    """1, 2, 3, ... without gaps if nothing is missing. A gap means that this many events were lost."""
+
     broker: int | None
+    """The acting broker; null for events of the controller, of a client or of transactions, and if it is unknown."""
+
     action: str | None
+    """The name of an action of the model; null if it is unknown (if `broker` is given, an action of that broker)."""
+
     arguments: Mapping[str, int | list[int] | None] = field(default_factory=dict)
+    """By the action's own names: numbers counted from 0 (brokers, offsets, epochs, records), or a list of them for a
+    set. An argument that is absent or null is unknown; all its possible values are tried.
+    """
+
     state: Mapping[str, Value] = field(default_factory=dict)
+    """Variables of the model as observed after the event."""
+
     note: str = ""
 
     def __str__(self) -> str:
         """The event for a reader, without its observed state."""
-        told = [f"{name}={value}" for name, value in self.arguments.items()]
+        arguments = [f"{name}={value}" for name, value in self.arguments.items()]
         where = "" if self.broker is None else f" at broker {self.broker}"
-        return f"event {self.number}{where}: {' '.join([self.action or 'something', *told])}"
+        return f"event {self.number}{where}: {' '.join([self.action or 'something', *arguments])}"
 
 
 def actor_of(action: str) -> str | None:
@@ -113,27 +130,14 @@ def actor_of(action: str) -> str | None:
     return ACTORS.get(action) or ACTORS.get(action.partition("_")[0])
 
 
-def line_of_header(header: Header) -> str:
-    """The header as a line of a log, with its newline."""
-    said: dict[str, object] = {"schema": SCHEMA, "run": header.run}
-    if header.seed is not None:
-        said["seed"] = header.seed
-    if header.model != MODELS[0]:
-        said["model"] = header.model
-    said |= {"protocol": header.protocol, "switches": dict(header.switches)}
-    said |= {"configuration": dict(header.configuration), "state": dict(header.state)}
-    return _line(said, header.note)
+ABSENT = {"seed": None, "model": MODELS[0], "note": ""}
+"""The values for which a line has no key."""
 
 
-def line_of_event(event: Event) -> str:
-    """The event as a line of a log, with its newline."""
-    said: dict[str, object] = {"run": event.run, "number": event.number, "broker": event.broker}
-    said |= {"action": event.action, "arguments": dict(event.arguments), "state": dict(event.state)}
-    return _line(said, event.note)
-
-
-def _line(said: dict[str, object], note: str) -> str:
-    return json.dumps(said | ({"note": note} if note else {})) + "\n"
+def line_of(line: Header | Event) -> str:
+    """A header or an event as a line of a log, with its newline."""
+    items = {"schema": SCHEMA, **vars(line)} if isinstance(line, Header) else vars(line)
+    return json.dumps({key: value for key, value in items.items() if ABSENT.get(key, ...) != value}) + "\n"
 
 
 @dataclass(frozen=True)
@@ -168,16 +172,18 @@ class Writer:
     def begin(self, header: Header) -> None:
         """Write the header of a run, which is never left out. Raises UsageError if it cannot be written."""
         self.runs += 1
-        self._write(line_of_header(header))
+        self._write(line_of(header))
 
     def write(self, event: Event) -> None:
         """Write an event, unless it is left out; count it. Raises UsageError if it cannot be written."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:
-            arguments = {name: said for name, said in event.arguments.items() if self._random.random() >= shares.untold}
+            arguments = {
+                name: value for name, value in event.arguments.items() if self._random.random() >= shares.untold
+            }
             state = {key: value for key, value in event.state.items() if self._random.random() >= shares.unseen}
-            self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
+            self._write(line_of(replace(event, arguments=arguments, state=state)))
 
     def close(self) -> None:
         """Write the lines that are still buffered, when the log is complete. Raises UsageError if the write fails."""
@@ -208,7 +214,7 @@ class RunStart:
     header: Header
     instance: Instance
     variables: Variables
-    seen: Seen
+    observed: Observed
 
 
 @dataclass(frozen=True)
@@ -218,7 +224,7 @@ class RunEvent:
     line: int
     event: Event
     steps: Sequence[Step]
-    seen: Seen
+    observed: Observed
     missing: int
 
 
@@ -236,10 +242,10 @@ def read_log(
     """
     runs: set[str] = set()
     run: _Run | None = None
-    for number, said in objects_of(path, content):
+    for number, keys in objects_of(path, content):
         try:
-            if "schema" in said or run is None:
-                began = _began(number, said)
+            if "schema" in keys or run is None:
+                began = _began(number, keys)
                 if began.header.run in runs:
                     raise UnreadableError(f"run {began.header.run} occurs twice; give every run its own name")
                 _expect(began, model, protocol, values or {})
@@ -247,7 +253,7 @@ def read_log(
                 run = _Run(began)
                 yield began
             else:
-                yield run.happened(number, said)
+                yield run.happened(number, keys)
         except UnreadableError as error:
             raise bad_line(path, number, error) from None
 
@@ -255,22 +261,22 @@ def read_log(
 # -------------------------------------------------------------------------------------------------------- the header
 
 
-def _began(line: int, said: Mapping[str, Any]) -> RunStart:
-    if "schema" not in said:
+def _began(line: int, keys: Mapping[str, Any]) -> RunStart:
+    if "schema" not in keys:
         raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
-    schema = get(said, "schema", int)
+    schema = get(keys, "schema", int)
     if schema != SCHEMA:
         raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
-    only(said, HEADER_KEYS)
+    only(keys, HEADER_KEYS)
     header = Header(
-        run=get(said, "run", str),
-        protocol=get(said, "protocol", str),
-        configuration=get(said, "configuration", dict, absent={}),
-        switches=get(said, "switches", dict, absent={}),
-        state=get(said, "state", dict, absent={}),
-        seed=get(said, "seed", int) if "seed" in said else None,
-        note=get(said, "note", str, absent=""),
-        model=get(said, "model", str, absent=MODELS[0]),
+        run=get(keys, "run", str),
+        protocol=get(keys, "protocol", str),
+        configuration=get(keys, "configuration", dict, absent={}),
+        switches=get(keys, "switches", dict, absent={}),
+        state=get(keys, "state", dict, absent={}),
+        seed=get(keys, "seed", int) if "seed" in keys else None,
+        note=get(keys, "note", str, absent=""),
+        model=get(keys, "model", str, absent=MODELS[0]),
     )
     if not header.run:
         raise UnreadableError("the run has no name; give it one")
@@ -289,12 +295,12 @@ def _instance_of(header: Header) -> Instance:
         raise UnreadableError(f"{model.name} has sets or queues, which are not followed: {', '.join(held)}")
     values: dict[str, int] = {}
     try:
-        for given, is_switch in ((header.configuration, False), (header.switches, True)):
-            for name, value in given.items():
-                names = [known for known in model.entries if known.isupper() == is_switch]
+        for entries, is_switch in ((header.configuration, False), (header.switches, True)):
+            names = [name for name in model.entries if name.isupper() == is_switch]
+            for name, value in entries.items():
                 if name not in names:
-                    what = "switch" if is_switch else "configuration entry"
-                    raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
+                    kind = "switch" if is_switch else "configuration entry"
+                    raise UnreadableError(f"there is no {kind} {name[:60]}; {nearest(name[:60], names)}")
                 values[name] = _entry_value(name, model.entries[name], value)
         instance = model.instance(header.protocol, values)
         if model.name == "kafka" and instance.configuration.start != Start.ELECTED:
@@ -343,14 +349,13 @@ class _Run:
         self.variables = began.variables
         self.instance = instance = began.instance
         self.action_indices = {action.name: number for number, action in enumerate(instance.model.actions)}
-        self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
-        self.steps_at: dict[int, Sequence[Step]] = {}
+        self.step, self.steps_at = cache(self._step), cache(self._steps_at)
         self.last = 0
 
-    def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
+    def happened(self, line: int, keys: Mapping[str, Any]) -> RunEvent:
         """Read an event of the run. Raises UnreadableError."""
-        only(said, EVENT_KEYS)
-        run, number = get(said, "run", str), get(said, "number", int)
+        only(keys, EVENT_KEYS)
+        run, number = get(keys, "run", str), get(keys, "number", int)
         if run != self.name:
             raise UnreadableError(
                 f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
@@ -363,10 +368,10 @@ class _Run:
         event = Event(
             run=run,
             number=number,
-            broker=None if said.get("broker", 0) is None else get(said, "broker", int),
-            action=None if said.get("action", 0) is None else get(said, "action", str),
-            arguments=get(said, "arguments", dict, absent={}),
-            state=get(said, "state", dict, absent={}),
+            broker=None if keys.get("broker", 0) is None else get(keys, "broker", int),
+            action=None if keys.get("action", 0) is None else get(keys, "action", str),
+            arguments=get(keys, "arguments", dict, absent={}),
+            state=get(keys, "state", dict, absent={}),
         )
         missing, self.last = number - self.last - 1, number
         if event.broker is not None and "replicas" not in self.instance.model.entries:
@@ -383,7 +388,7 @@ class _Run:
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
-            return self.instance.steps if event.broker is None else self._steps_at(event.broker)
+            return self.instance.steps if event.broker is None else self.steps_at(event.broker)
         if event.action not in self.action_indices:
             raise UnreadableError(
                 f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.action_indices)}"
@@ -397,20 +402,18 @@ class _Run:
                 raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
         arguments = dict(event.arguments)
         self._note_actor(event, arguments)
-        given = [_ordinals(argument, arguments.get(argument.parameter.name)) for argument in ranges]
-        return [self._step(index, ordinals) for ordinals in itertools.product(*given)]
+        choices = [_ordinals(argument, arguments.get(argument.parameter.name)) for argument in ranges]
+        return [self.step(index, ordinals) for ordinals in itertools.product(*choices)]
 
     def _steps_at(self, broker: int) -> Sequence[Step]:
         """The steps in which this broker is the acting broker."""
-        if broker not in self.steps_at:
-            self.steps_at[broker] = [step for step in self.instance.steps if self._broker_of(step) == broker]
-        return self.steps_at[broker]
 
-    def _broker_of(self, step: Step) -> int | None:
-        actor = actor_of(step.action)
-        ranges = self.instance.argument_ranges[step.action_index]
-        told = {argument.parameter.name: ordinal for argument, ordinal in zip(ranges, step.ordinals, strict=True)}
-        return None if actor is None else told[actor]
+        def actor(step: Step) -> int | None:
+            ranges, name = self.instance.argument_ranges[step.action_index], actor_of(step.action)
+            ordinals = zip(ranges, step.ordinals, strict=True)
+            return next((ordinal for argument, ordinal in ordinals if argument.parameter.name == name), None)
+
+        return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
         """Fill in the argument that names the acting broker, or check it against `broker` if both are given."""
@@ -428,11 +431,7 @@ class _Run:
             )
 
     def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
-        key = (index, ordinals)
-        if key not in self.steps:
-            number = self.instance.number(self.instance.model.actions[index].name, ordinals)
-            self.steps[key] = self.instance.step(number)
-        return self.steps[key]
+        return self.instance.step(self.instance.number(self.instance.model.actions[index].name, ordinals))
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
@@ -441,7 +440,7 @@ def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
     if value is None:
         return range(argument.count)
     members: Sequence[object] = value if argument.is_subset and isinstance(value, list) else [value]
-    numbers = [one for one in members if type(one) is int]  # true is not 1
+    numbers = [member for member in members if type(member) is int]  # true is not 1
     if argument.is_subset != isinstance(value, list) or len(numbers) < len(members):
         raise UnreadableError(
             f"{name} is {kind_of(value)}; it has to be"

@@ -1,8 +1,5 @@
 """Reads lines of NDJSON, each a whole JSON object, and checks the types of their values.
 
-In:  a file; or one object of it.
-Out: the objects with their line numbers, from 1; the values of an object.
-
 If the content is given, the file is not read, and the path only names it in errors. An UnreadableError says why a line
 is invalid; `bad_line` adds file and line and makes it a UsageError. Files are read line by line, so their length is not
 limited by memory.
@@ -28,19 +25,19 @@ class UnreadableError(ValueError):
     """The content of a line is invalid; the message says how, and the cure, but not where."""
 
 
-def bad_line(path: Path, number: int, what: object) -> UsageError:
+def bad_line(path: Path, number: int, defect: object) -> UsageError:
     """The UsageError about one line of a file."""
-    return UsageError(f"{path}:{number}: {what}")
+    return UsageError(f"{path}:{number}: {defect}")
 
 
 def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects on the lines of a file. Raises UsageError."""
     for number, line in lines_of(path, content):
         try:
-            said = parsed(line)
+            keys = parsed(line)
         except UnreadableError as error:
             raise bad_line(path, number, error) from None
-        yield number, said
+        yield number, keys
 
 
 def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, bytes]]:
@@ -82,7 +79,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     if not line.strip():
         raise UnreadableError("the line is empty; remove it")
     try:
-        said = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
+        keys = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise UnreadableError(f"byte {error.start + 1} is not UTF-8; give a log (docs/conformance.md)") from None
     except json.JSONDecodeError as error:
@@ -95,34 +92,34 @@ def parsed(line: bytes) -> dict[str, Any]:
         raise
     except ValueError:  # a number of thousands of digits
         raise UnreadableError("a number in it is too long; give a log (docs/conformance.md)") from None
-    if not isinstance(said, dict):
+    if not isinstance(keys, dict):
         raise UnreadableError("it is not a JSON object; write one object per line")
-    return said
+    return keys
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    said = dict(pairs)
-    if len(said) < len(pairs):
+    keys = dict(pairs)
+    if len(keys) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise UnreadableError(f'"{twice[:60]}" occurs twice; write it once')
-    return said
+    return keys
 
 
 def _no_number(name: str) -> NoReturn:
     raise UnreadableError(f"{name} is not a JSON number; write a number")
 
 
-def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
+def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
     """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError.
 
     The value has to be of exactly this type: true is not a number.
     """
-    if key not in said:
+    if key not in keys:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')
         return absent
-    value = said[key]
+    value = keys[key]
     if type(value) is not kind:
         raise UnreadableError(f'"{key}" is {kind_of(value)}; it has to be {kind_of(kind())}')
     return value
@@ -134,9 +131,9 @@ def kind_of(value: object) -> str:
     return "null" if value is None else kinds.get(type(value), "a number with a point")
 
 
-def only(said: Mapping[str, Any], keys: set[str]) -> None:
+def only(keys: Mapping[str, Any], allowed: set[str]) -> None:
     """Check that an object has only these keys, and that its note is a text. Raises UnreadableError."""
-    for key in said:
-        if key not in keys:
-            raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(keys))}')
-    get(said, "note", str, absent="")
+    for key in keys:
+        if key not in allowed:
+            raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(allowed))}')
+    get(keys, "note", str, absent="")

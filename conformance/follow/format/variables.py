@@ -1,8 +1,4 @@
-"""The notation for variables of a model in a log: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
-
-In:  an instance of a model; a key and a value of a log, or the cells of a state.
-Out: the corresponding cells, or the corresponding key and value.
-"""
+"""The notation for variables of a model in a log: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED"."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from isrcheck.models.run import Cells
 Value = int | bool | str | None | list["Value"]
 """The JSON form of a variable or of a part of it."""
 
-Seen = tuple[tuple[int, Cells], ...]
+Observed = tuple[tuple[int, Cells], ...]
 """An observation of a state: positions of cells, each with the values observed from that cell on."""
 
 KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
@@ -81,10 +77,10 @@ class Part:
     def read(self, value: object) -> Cells:
         """The cells for a value in a log. Raises UnreadableError."""
         read_cell, cells = self.read_cell, []
-        for one in self._flat(value, self.sizes):
-            cell = read_cell(one)
+        for value_of_cell in self._flat(value, self.sizes):
+            cell = read_cell(value_of_cell)
             if cell is None:
-                raise UnreadableError(f"{_shown(one)}, but its values are {self._range()}")
+                raise UnreadableError(f"{_shown(value_of_cell)}, but its values are {self._range()}")
             cells.append(cell)
         return tuple(cells)
 
@@ -93,7 +89,7 @@ class Part:
             return (value,)
         if not isinstance(value, list) or len(value) != sizes[0]:
             raise UnreadableError(f"{_shown(value)}, but has to be a list of {sizes[0]} values")
-        return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
+        return value if len(sizes) == 1 else [cell for part in value for cell in self._flat(part, sizes[1:])]
 
     def _range(self) -> str:
         values, low, high = self.layout.field.values, self.layout.low, self.layout.high
@@ -133,39 +129,39 @@ class Variables:
             start += index * prod(sizes_left)
         return Part(layout, start, sizes_left)
 
-    def read(self, state: Mapping[str, object]) -> Seen:
+    def read(self, state: Mapping[str, object]) -> Observed:
         """The observation that a `state` object of a log contains. Raises UnreadableError."""
-        seen = []
+        observed = []
         for key, value in state.items():
             part = self.part(key)
             try:
-                seen.append((part.start, part.read(value)))
+                observed.append((part.start, part.read(value)))
             except UnreadableError as error:
                 raise UnreadableError(f"{key} is {error}; correct the value, or the configuration") from None
-        return tuple(seen)
+        return tuple(observed)
 
     def key_at(self, position: int) -> str:
         """The key of the cell at a position of the state, such as `log_record[1][0]`."""
         for layout in self._instance.layouts.values():
             if layout.offset <= position < layout.offset + layout.count:
                 index = next(index for at, index in enumerate(layout.indices()) if at == position - layout.offset)
-                return layout.name + "".join(f"[{one}]" for one in index)
+                return layout.name + "".join(f"[{number}]" for number in index)
         raise IndexError(position)
 
-    def differences(self, cells: Cells, seen: Seen) -> Iterator[tuple[str, Value, Value]]:
+    def differences(self, cells: Cells, observed: Observed) -> Iterator[tuple[str, Value, Value]]:
         """The differences between a state and an observation: key of the cell, its value, and the observed value."""
-        for start, told in seen:
-            for position, value in enumerate(told, start):
+        for start, values in observed:
+            for position, value in enumerate(values, start):
                 if cells[position] != value:
                     key = self.key_at(position)
                     part = self.part(key)
                     yield key, part.spell_cell(cells[position]), part.spell_cell(value)
 
 
-def agrees(cells: Cells, seen: Seen) -> bool:
+def agrees(cells: Cells, observed: Observed) -> bool:
     """Whether a state agrees with an observation."""
-    for start, told in seen:  # noqa: SIM110 - a loop, because logs are long
-        if cells[start : start + len(told)] != told:
+    for start, values in observed:  # noqa: SIM110 - a loop, because logs are long
+        if cells[start : start + len(values)] != values:
             return False
     return True
 

@@ -1,9 +1,5 @@
-"""What the script of a search needs of the lines around a window: the first pass over a recording (`Outlook`), and a
-small recording of the next lines (`Chunk`).
-
-In:  the lines of a recording; the next lines, the window, and what is known from the lines before (`Past`).
-Out: the settings, the brokers, and the few lines about leaders, requests, faults and checkpoints; a recording in terms
-     of the window, of which the first lines are passed already, and the last lines are not reached.
+"""The lines around a window, as far as the script of a search depends on them: a summary of the whole recording
+(`Outlook`), and a small recording of the next lines (`Chunk`).
 
 The lines about leaders, requests, faults and checkpoints are kept, because a step before a line may depend on the next
 leader, request or restart, however far away it is. There are few: their number grows with the changes of leader and
@@ -40,40 +36,117 @@ MOST_NAMES = 10_000
 
 
 @dataclass
+class Changes:
+    """An upper bound on the changes of leader and ISR, by metadata lines in order (script.py, `changes_required`)."""
+
+    bound: int = 0
+
+    last: Metadata | None = None
+    """The last metadata line."""
+
+    def take(self, line: Metadata) -> None:
+        """Count the changes up to this line."""
+        if line.partition_epoch is not None:
+            self.bound = line.partition_epoch
+        elif self.last is not None:
+            self.bound += line.epochs_since(self.last) + len(line.isr ^ self.last.isr)
+        self.last = line
+
+
 class Outlook:
-    """What is known of a whole recording. Positions count the lines that say something, from 0 on."""
+    """The facts that are known of a whole recording. Positions count the lines that say something, from 0 on."""
 
-    path: Path
-    lines: int = 0
-    header: Header = NO_HEADER
-    brokers: tuple[int, ...] = ()
-    acks: Acks | None = None
-    has_epochs: bool = False
-    first_epoch: int = 0
-    last_epoch: int = 0
+    def __init__(self, path: Path, header: Header) -> None:
+        self.path = path
+        self.header = header
+        self.lines = 0
+        self.deaths = 0
 
-    most_open: int = 0
-    """The largest number of records that were sent after the last acknowledged record."""
+        self.changes = 0
+        """The upper bound on changes of leader and ISR before the last line of `control`."""
 
-    deaths: int = 0
+        self.most_open = 0
+        """The largest number of records that were sent after the last acknowledged record."""
 
-    records: int = 0
-    """The number of records, up to MOST_NAMES or a few more."""
+        self.names: set[str] = set()
+        """The records, up to MOST_NAMES or a few more."""
 
-    control: list[tuple[int, Line]] = field(default_factory=list)
-    """The lines about leaders, requests, faults and checkpoints, with their positions."""
+        self.control: list[tuple[int, Line]] = []
+        """The lines about leaders, requests, faults and checkpoints, with their positions."""
 
-    changes: int = 0
-    """The upper bound on changes of leader and ISR (script.py, `changes_required`)."""
+        self.unsent: Line | None = None
+        """The first line that shows a record which no line before has sent."""
 
-    unsent: Line | None = None
-    """The first line that shows a record which no line before has sent."""
+        self.faults: set[FaultKind] = set()
+        self.epochs: set[int] = set()
+        self._replicas = set(header.replicas)
+        self._consistency = Consistency(path)
+        self._changes = Changes()
+        self._open: dict[str, int] = {}
+        self._sent = 0
+        self._unseen: dict[str, tuple[int, Line]] = {}
+        self._without_epoch: Metadata | None = None
 
-    lost: tuple[int, Line] | None = None
-    """The first line that sends a record which no later line shows, with its position: perhaps the record has reached
-    no broker."""
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """The brokers that hold the partition."""
+        return tuple(sorted(self._replicas))
 
-    faults: set[FaultKind] = field(default_factory=set)
+    @property
+    def acks(self) -> Acks | None:
+        """The acks of the producers, if recorded."""
+        return self._consistency.acks
+
+    @property
+    def lost(self) -> tuple[int, Line] | None:
+        """The position and line of the first `send` whose record no later line shows: perhaps the record has
+        reached no broker."""
+        return min(self._unseen.values(), key=lambda unseen: unseen[0], default=None)
+
+    def take(self, line: Line) -> None:
+        """Note one line, which is at the next position. Raises UsageError."""
+        position = self.lines
+        self.lines += 1
+        self._consistency.produce(line)
+        self._clients(position, line)
+        self.epochs.update(line.epochs)
+        if isinstance(line, Metadata):
+            self._without_epoch = self._without_epoch or (line if line.leader_epoch is None else None)
+            self._changes.take(line)
+            line = replace(line, replicas=None) if line.replicas is not None else line
+        if isinstance(line, Fault):
+            self._consistency.befall(line)
+            self.deaths += line.is_death
+            self.faults.add(line.what)
+        self._replicas |= line.replica_brokers
+        is_checkpoint = isinstance(line, Disk) and line.checkpoint is not None
+        if is_checkpoint or isinstance(line, Metadata | AlterRequest | ElectRequest | Fault):
+            self.control.append((position, line.bare if isinstance(line, Disk) else line))
+            self.changes = max(self.changes, self._changes.bound)
+
+    def _clients(self, position: int, line: Line) -> None:
+        if len(self.names) < MOST_NAMES:
+            is_new = not self.names.issuperset(line.named)
+            if is_new and not isinstance(line, Sent):
+                self.unsent = self.unsent or line
+            self.names.update(line.named)
+        if isinstance(line, Sent):
+            self._sent += 1
+            self._open[line.value] = self._sent
+            if len(self._unseen) < MOST_NAMES:
+                self._unseen[line.value] = (position, line)
+        else:
+            for value in line.named:
+                self._unseen.pop(value, None)
+        if isinstance(line, Acked) and line.value in self._open:
+            last = self._open[line.value]
+            self._open = {value: number for value, number in self._open.items() if number > last}
+        self.most_open = max(self.most_open, len(self._open))
+
+    def check(self) -> None:
+        """Check the rules about whole recordings. Raises UsageError."""
+        if self.epochs:
+            self._consistency.without_epoch(self._without_epoch)
 
 
 def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
@@ -91,103 +164,21 @@ def outlook_of(path: Path, objects: Objects) -> Outlook:
     lines = typed(path, objects)
     first = next(lines, None)
     header = first if isinstance(first, Header) else NO_HEADER
-    survey = _Survey(Outlook(path, header=header))
+    outlook = Outlook(path, header)
     for line in followed(chain([] if first is None else [first], lines), header):
-        survey.take(line)
-    return survey.finish()
-
-
-class _Survey:
-    """The first pass."""
-
-    def __init__(self, outlook: Outlook) -> None:
-        self.outlook = outlook
-        self.consistency = Consistency(outlook.path)
-        self.epochs: set[int] = set()
-        self.replicas = set(outlook.header.replicas)
-        self.open: dict[str, int] = {}
-        self.names: set[str] = set()
-        self.sent = 0
-        self.unseen: dict[str, tuple[int, Line]] = {}
-        self.before: Metadata | None = None
-        self.bound = 0
-        self.without_epoch: Metadata | None = None
-
-    def take(self, line: Line) -> None:
-        """Note one line, which is at the next position."""
-        outlook = self.outlook
-        position = outlook.lines
-        outlook.lines += 1
-        self.consistency.produce(line)
-        self._clients(position, line)
-        self.epochs.update(line.epochs)
-        if isinstance(line, Metadata):
-            self._metadata(line)
-            line = replace(line, replicas=None) if line.replicas is not None else line
-        if isinstance(line, Fault):
-            self.consistency.befall(line)
-            outlook.deaths += line.is_death
-            outlook.faults.add(line.what)
-        self.replicas |= line.replica_brokers
-        is_checkpoint = isinstance(line, Disk) and line.checkpoint is not None
-        if is_checkpoint or isinstance(line, Metadata | AlterRequest | ElectRequest | Fault):
-            outlook.control.append((position, line.bare if isinstance(line, Disk) else line))
-            outlook.changes = max(outlook.changes, self.bound)
-
-    def _clients(self, position: int, line: Line) -> None:
-        outlook = self.outlook
-        if len(self.names) < MOST_NAMES:
-            new = [value for value in line.named if value not in self.names]
-            if new and not isinstance(line, Sent):
-                outlook.unsent = outlook.unsent or line
-            self.names.update(new)
-            outlook.records = len(self.names)
-        if isinstance(line, Sent):
-            self.sent += 1
-            self.open[line.value] = self.sent
-            if len(self.unseen) < MOST_NAMES:
-                self.unseen[line.value] = (position, line)
-        else:
-            for value in line.named:
-                self.unseen.pop(value, None)
-        if isinstance(line, Acked) and line.value in self.open:
-            last = self.open[line.value]
-            self.open = {value: number for value, number in self.open.items() if number > last}
-        outlook.most_open = max(outlook.most_open, len(self.open))
-
-    def _metadata(self, line: Metadata) -> None:
-        if line.leader_epoch is None:
-            self.without_epoch = self.without_epoch or line
-        if line.partition_epoch is not None:
-            self.bound = line.partition_epoch
-        elif self.before is not None:
-            self.bound += line.epochs_since(self.before) + len(line.isr ^ self.before.isr)
-        self.before = line
-
-    def finish(self) -> Outlook:
-        """Note the facts that only the whole recording shows. Raises UsageError."""
-        outlook = self.outlook
-        outlook.acks = self.consistency.acks
-        outlook.lost = min(self.unseen.values(), key=lambda unseen: unseen[0], default=None)
-        outlook.brokers = tuple(sorted(self.replicas))
-        outlook.has_epochs = bool(self.epochs)
-        outlook.first_epoch, outlook.last_epoch = min(self.epochs, default=0), max(self.epochs, default=0)
-        if outlook.has_epochs:
-            self.consistency.without_epoch(self.without_epoch)
-        return outlook
+        outlook.take(line)
+    outlook.check()
+    return outlook
 
 
 @dataclass
 class Past:
-    """What is known from the passed lines."""
+    """The facts that are known from the passed lines."""
 
     position: int = 0
 
-    newest: Metadata | None = None
-    """The last metadata."""
-
-    changes: int = 0
-    """The upper bound on the changes of leader and ISR so far (script.py)."""
+    changes: Changes = field(default_factory=Changes)
+    """The upper bound on the changes of leader and ISR so far, and the last metadata."""
 
     deaths: int = 0
 
@@ -221,19 +212,20 @@ class Past:
                     story.pop()
                 story.append(line.bare)
 
+    @property
+    def newest(self) -> Metadata | None:
+        """The last metadata."""
+        return self.changes.last
+
     def _metadata(self, line: Metadata) -> None:
         before = self.newest
         if before is not None and is_earlier(line, before):
             return
         if line.leader_epoch is not None and line.leader is not None:
             self.leaders.setdefault(line.leader_epoch, line)
-        is_later = before is not None and line.epochs_since(before) > 0
-        self.wish = None if is_later else self.wish
-        if line.partition_epoch is not None:
-            self.changes = line.partition_epoch
-        elif before is not None:
-            self.changes += line.epochs_since(before) + len(line.isr ^ before.isr)
-        self.newest = line
+        if before is not None and line.epochs_since(before) > 0:
+            self.wish = None
+        self.changes.take(line)
 
     def _fault(self, line: Fault) -> None:
         story = self.stories.setdefault(line.broker, [])
@@ -244,7 +236,7 @@ class Past:
             case FaultKind.START:
                 story.clear()
             case FaultKind.THAW:
-                story[:] = [one for one in story if isinstance(one, Disk)][-1:]
+                story[:] = [passed for passed in story if isinstance(passed, Disk)][-1:]
             case _:
                 story.append(line)
 
@@ -253,29 +245,25 @@ class Past:
         return frozenset(
             broker
             for broker, story in self.stories.items()
-            if [one.what for one in story if isinstance(one, Fault)][-1:] == [FaultKind.FREEZE]
+            if [line.what for line in story if isinstance(line, Fault)][-1:] == [FaultKind.FREEZE]
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """The lines that stand for the past, in terms of the window."""
+        """A few past lines on which later lines depend, in terms of the window."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
-            yield replace(self.newest, partition_epoch=max(0, self.changes + deaths - window.partition_epoch))
-        yield from (_answered(line, window) for line in self.requests.values())
+            yield replace(self.newest, partition_epoch=max(0, self.changes.bound + deaths - window.partition_epoch))
+        for request in self.requests.values():
+            # A request from before the window is no longer held by any leader, and counts from 0 like everything that
+            # is over (moving.py).
+            epoch, partition_epoch = request.leader_epoch, max(0, request.partition_epoch - window.partition_epoch)
+            yield replace(request, leader_epoch=max(epoch, window.epoch), partition_epoch=partition_epoch)
         if self.wish is not None:
             yield self.wish
         for broker, story in self.stories.items():
             if broker in window.brokers:
                 yield from (line.behind_window(window) for line in story)
-
-
-def _answered(line: AlterRequest, window: Window) -> AlterRequest:
-    """A leader's last request in terms of the window. A request from before the window is no longer held by any leader,
-    and counts from 0 like everything that is over (moving.py).
-    """
-    partition_epoch = max(0, line.partition_epoch - window.partition_epoch)
-    return replace(line, leader_epoch=max(line.leader_epoch, window.epoch), partition_epoch=partition_epoch)
 
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:
@@ -285,31 +273,36 @@ def is_earlier(line: Metadata, than: Metadata) -> bool:
 
 @dataclass(frozen=True)
 class Chunk:
-    """`recording.lines[first:end]` are the lines to pass; `original` are the same lines as they were recorded.
-
-    `blocked` says why the line after them cannot be in this chunk: a `FalseLine`, an `UnfitLine`, or None if there is
-    no room for its record, or its turn has not come. `unsent` counts for each line the records that it shows first,
-    although no line sends them.
-    """
+    """A small recording of the next lines."""
 
     recording: Recording
+
     first: int
     end: int
+    """`recording.lines[first:end]` are the lines to pass."""
+
     original: tuple[Line, ...]
+    """The same lines as they were recorded."""
+
     blocked: FalseLine | UnfitLine | None
+    """Why the line after `end` cannot be in this chunk; None: there is no room for its record, or its turn has not
+    come."""
+
     is_full: bool
+
     unsent: tuple[int, ...]
+    """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
         """How many records of this chunk may be sent after its first `count` lines: those that these lines send, and
         those without a line that sends them, up to the next line that sends one.
         """
-        found = 0
+        records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:
                 break
-            found += isinstance(line, Sent) + unsent
-        return found
+            records += isinstance(line, Sent) + unsent
+        return records
 
 
 def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlook) -> Chunk:
@@ -319,8 +312,8 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
     blocked: FalseLine | UnfitLine | None = None
     is_full = False
     for line in lines:
-        known = () if isinstance(line, Sent) else window.known
-        new = [value for value in dict.fromkeys(line.named_since(window.offset)) if value not in known]
+        records_known = () if isinstance(line, Sent) else window.known
+        new = [value for value in dict.fromkeys(line.named_since(window.offset)) if value not in records_known]
         if len(window.values) + len(new) > window.records:
             is_full = True
             break
@@ -336,10 +329,9 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
             del window.values[held:]
             break
         unsent.append(0 if isinstance(line, Sent) else len(new))
-    original = tuple(lines[: len(rewritten)])
+    original, header = tuple(lines[: len(rewritten)]), outlook.header
     before = list(past.lines(window, outlook.deaths, _old_views(original, past)))
     after = _later(past.position + len(rewritten), window, past, original, outlook)
-    header = outlook.header
     recording = Recording(
         path=outlook.path,
         lines=(*before, *rewritten, *after),
@@ -347,23 +339,23 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
         values=tuple(window.values),
         header=replace(header, first_offset=header.first_offset + window.offset),
         acks=outlook.acks,
-        has_epochs=outlook.has_epochs,
+        has_epochs=bool(outlook.epochs),
         first_epoch=window.epoch,
     )
-    end = len(before) + len(rewritten)
-    return Chunk(recording, len(before), end, original, blocked, is_full, tuple(unsent))
+    first = len(before)
+    return Chunk(recording, first, first + len(rewritten), original, blocked, is_full, tuple(unsent))
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """The lines that named the leaders of earlier epochs to which some of these lines return."""
+    """The lines that named the leaders of earlier epochs, for lines that return to those epochs."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
-    found = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]
-    return [replace(line, partition_epoch=None) for line in found]
+    leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]
+    return [replace(line, partition_epoch=None) for line in leaders]
 
 
 def _later(position: int, window: Window, past: Past, passed: Sequence[Line], outlook: Outlook) -> Iterator[Line]:
-    """The later lines on which steps before them depend."""
+    """The lines after the chunk on which steps of the chunk depend."""
     newest = past.newest
     for line in passed:
         if isinstance(line, Metadata) and (newest is None or not is_earlier(line, newest)):

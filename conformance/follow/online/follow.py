@@ -1,16 +1,11 @@
-"""Follows a recording online: window by window, with all states that are possible after each line.
-
-In:  the path of a recording of observations, or of a wire recording; its lines as a stream that can be read twice; a
-     generation of the model.
-Out: a verdict without a history: followed, rejected or undecided, each with the known details.
-"""
+"""Follows a recording online: window by window, with all states that are possible after each line."""
 
 from __future__ import annotations
 
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -20,7 +15,7 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
-from isrcheck.commands.exit_codes import DONE, VIOLATED
+from isrcheck.commands.exit_codes import DIVERGED, DONE, INTERRUPTED, UNDECIDED, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, followed, next_chunk, outlook_of
 from isrcheck.conformance.follow.online.moving import (
@@ -35,7 +30,7 @@ from isrcheck.conformance.follow.online.moving import (
 from isrcheck.conformance.follow.online.steps_of_chunk import ChunkSearch
 from isrcheck.conformance.follow.recorded.lines import AlterRequest, Line, Remark
 from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, typed, unused_in
-from isrcheck.conformance.follow.recorded.states import Numbers, Words, alters_partitions
+from isrcheck.conformance.follow.recorded.states import Numbers, Words
 from isrcheck.conformance.follow.recorded.window import FalseLine, Window
 from isrcheck.conformance.follow.search.explain import UnmetClaim, not_modelled, unmet_claim
 from isrcheck.conformance.follow.search.monitor import Monitor
@@ -45,11 +40,11 @@ from isrcheck.conformance.follow.search.search import Progress as SearchProgress
 from isrcheck.conformance.follow.search.size import Size, instance_for
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import is_wire
-from isrcheck.models.client_settings import Acks
+from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
 LONG = 1_000
-"""A recording with so many observations is followed online, unless a history is requested."""
+"""A recording with at least this many observations is followed online, unless a history is requested."""
 
 Stream = Callable[[], Objects]
 
@@ -63,23 +58,24 @@ def stream_of(path: Path) -> Stream:
 
 def is_long(path: Path, stream: Stream) -> bool:
     """Whether a recording has LONG observations. Raises UsageError."""
-    if not _has(LONG, lines_of(path)):  # without decoding them: one line shows one observation, or two
-        return False
-    return _has(LONG, stream())
-
-
-def _has(count: int, found: Iterable[object]) -> bool:
-    return next(islice(found, count - 1, None), None) is not None
+    # First without decoding the lines: one line shows one observation, or two.
+    return all(next(islice(lines, LONG - 1, None), None) is not None for lines in (lines_of(path), stream()))
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The lines that were followed, and what it took: `most` is the largest number of states before one line."""
+    """How many lines were followed, and the effort."""
 
     lines: int
+
     of: int
+    """The number of lines of the recording that say something."""
+
     states: int
+
     most: int
+    """The largest number of states before one line."""
+
     generated: int
     windows: int
     seconds: float
@@ -87,67 +83,72 @@ class Cost:
 
 @dataclass(frozen=True)
 class Online:
-    """What all verdicts have in common. `unchecked` counts lines of which a part before the window was not checked.
-
-    `left_out` says which possibilities were not followed, and from which line on; None: all were followed. `unused`
-    names what the recording holds beside its lines.
-    """
+    """The fields of every verdict."""
 
     path: Path
     generation: str
     cost: Cost
+
     unchecked: int
+    """The number of lines whose part before the window was not checked."""
+
     left_out: str | None
+    """The possibilities that were not followed, and from which line on; None: all were followed."""
+
     unused: str = field(default="", kw_only=True)
+    """The contents of the recording beside its lines."""
 
 
 @dataclass(frozen=True)
 class Followed(Online):
-    """There is a behaviour of the model in which all lines are true.
-
-    `keeps`: whether one of these behaviours loses no acknowledged record without permission; None: undecided. If it is
-    False, `lost` is the first line that no behaviour passes without such a loss before it.
-    """
+    """There is a behaviour of the model in which all lines are true."""
 
     keeps: bool | None
+    """Whether one such behaviour loses no acknowledged record without permission; None: undecided."""
+
     lost: Line | None = None
+    """If `keeps` is False: the first line before which every behaviour has lost a record."""
 
     @property
     def exit_code(self) -> int:
-        """12 if every behaviour loses a record, as for a recording that is followed as a whole."""
+        """VIOLATED if every behaviour loses a record, as for a recording that is followed as a whole."""
         return VIOLATED if self.keeps is False else DONE
 
 
 @dataclass(frozen=True)
 class RejectedOnline(Online):
-    """No behaviour passes this line. `unmet` are its claims, in terms of the window, which begins at `offset` and
-    `partition_epoch`; `why` is the reason if no claim is unmet. `possible` is the number of states before it.
-    """
+    """No behaviour passes this line."""
 
+    instance: Instance
     line: Line
+
     possible: int
+    """The number of states before the line."""
+
     unmet: tuple[UnmetClaim, ...]
+    """The claims of the line, in terms of the window, which begins at `offset` and `partition_epoch`."""
+
     why: str | None
+    """The reason, if no claim is unmet."""
+
     offset: int
     partition_epoch: int
-    acks: Acks
-    alters_partitions: bool
-    exit_code: int = 20
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
 class UndecidedOnline(Online):
-    """Nothing is decided about this line; all lines before it are followed. `why` is interrupt, memory, seconds, or a
-    sentence. Without a line, the limit was reached while the next line was read.
-    """
+    """Nothing is decided about this line; all lines before it are followed."""
 
     line: Line | None
+    """None: the limit was reached while the next line was read."""
+
     why: str
+    """interrupt, memory, seconds, or a sentence."""
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 if the user ended the search."""
-        return 130 if self.why == "interrupt" else 3
+        return INTERRUPTED if self.why == "interrupt" else UNDECIDED
 
 
 OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
@@ -155,14 +156,14 @@ OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
 
 @dataclass(frozen=True)
 class Kept:
-    """What monitors hold, spelled out: for each broker the observed checkpoints of its process, how many of them have
+    """The values of monitors, spelled out: for each broker the observed checkpoints of its process, how many of these
     occurred, and the high watermarks since the last one; for each record whether it was acknowledged elsewhere.
 
     Offsets are counted as in the recording, records by name.
     """
 
     checkpoints: tuple[tuple[int, ...], ...]
-    seen: tuple[Numbers, ...]
+    sighted: tuple[Numbers, ...]
     since: tuple[Numbers | None, ...]
     elsewhere: dict[str, Numbers]
 
@@ -173,7 +174,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
         tuple(tuple(value + offset for value in process.values) for process in processes),
-        tuple(bits.read(monitors) for bits in monitor.seen),
+        tuple(bits.read(monitors) for bits in monitor.sighted),
         tuple(None if bits is None else bits.read(monitors) for bits in monitor.since),
         {values[record]: bits.read(monitors) for record, bits in monitor.elsewhere.items()},
     )
@@ -181,14 +182,14 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
     """The monitors at the beginning of a chunk, whose first lines up to `position` are passed already."""
-    count = len(before.seen[0])
+    count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
     incarnations = monitor.incarnations[position]
-    for replica, bits in enumerate(monitor.seen):
+    for replica, bits in enumerate(monitor.sighted):
         now = tuple(value + offset for value in monitor.sightings.processes[replica][incarnations[replica]].values)
         gone = _dropped(before.checkpoints[replica], now)
-        bits.write(monitors, np.clip(before.seen[replica] - gone, 0, len(now)))
+        bits.write(monitors, np.clip(before.sighted[replica] - gone, 0, len(now)))
         since, held = monitor.since[replica], before.since[replica]
         if since is not None and held is not None:
             since.write(monitors, held)
@@ -202,22 +203,21 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
     """How many of the first observed checkpoints are no longer in the list, which continues with later ones."""
     for gone in range(len(before)):
-        rest = before[gone:]
-        if now[: len(rest)] == rest[: len(now)]:
+        remaining = before[gone:]
+        if now[: len(remaining)] == remaining[: len(now)]:
             return gone
     return len(before)
 
 
 def moved(before: Kept, guard: int) -> Kept:
     """The monitors after a move of the window: high watermarks up to the guard become 0."""
-    since = tuple(None if held is None else _shifted(held, guard) for held in before.since)
-    return Kept(before.checkpoints, before.seen, since, before.elsewhere)
 
+    def shifted(held: Numbers) -> Numbers:
+        low = (held & ((2 << guard) - 1)) != 0
+        marks: Numbers = (held >> guard) & ~np.int64(1) | low.astype(np.int64)
+        return marks
 
-def _shifted(held: Numbers, guard: int) -> Numbers:
-    low = (held & ((2 << guard) - 1)) != 0
-    found: Numbers = (held >> guard) & ~np.int64(1) | low.astype(np.int64)
-    return found
+    return replace(before, since=tuple(None if held is None else shifted(held) for held in before.since))
 
 
 MOST_LINES = 40
@@ -230,14 +230,14 @@ MOST_EPOCHS, MOST_CHANGES = 6, 12
 """The leader epochs and the partition epochs after the first that a window has room for."""
 
 
-UNSENT = "no line sends the records of {0.spot}; such records are sent only shortly before a line shows them"
-"""What is left out of a recording without `send` lines that is longer than a chunk."""
+UNSENT = "no line sends the records of {0.spot}; they are assumed to be sent only shortly before a line shows them"
+"""The possibilities left out of a recording without `send` lines that is longer than a chunk."""
 
 LOST = "no line shows the record of {0.spot} after it was sent, and behaviours in which it reaches nobody are left out"
-"""What is left out after a line that sends a record of unknown fate."""
+"""The possibilities left out after a line that sends a record of unknown fate."""
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
-"""The claims of a chunk refer to each other, so only the garbage collector frees them, which by itself runs rarely."""
+"""Claims of a chunk refer to each other. Only the garbage collector frees them, and it rarely runs by itself."""
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,9 @@ class Progress:
     lines: int
     of: int
     states: int
+
+    def __str__(self) -> str:
+        return f"line {self.lines:,} of {self.of:,} that say something, {self.states:,} states"
 
 
 @dataclass(frozen=True)
@@ -273,8 +276,8 @@ def follow_online(
 
     `values` are configuration entries and switches, as for `follow_recording`; without `retries`. Raises UsageError.
     """
-    given = dict(values or {})
-    if "retries" in given:
+    settings = dict(values or {})
+    if "retries" in settings:
         raise UsageError(f"{path}: retries cannot be set when a recording is followed online; add --history")
     following: list[_Following] = []
     budget, began = Budget(seconds, memory), time.monotonic()
@@ -284,34 +287,34 @@ def follow_online(
 
             def run(*, keeps: bool) -> OnlineOutcome:
                 following.append(
-                    _Following(path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps)
+                    _Following(path, stream, outlook, protocol, settings, budget, memory, report, announce, keeps=keeps)
                 )
                 return following[-1].run()
 
-            found = run(keeps=True)
+            outcome = run(keeps=True)
             if following[0].has_broken and following[0].is_stuck:
                 # Some states were left out because of a loss: perhaps a behaviour continues from one of them.
                 again = run(keeps=False)
-                if isinstance(again, Followed) and isinstance(found, RejectedOnline):
-                    again = replace(again, keeps=False, lost=found.line)
-                found = again
+                if isinstance(again, Followed) and isinstance(outcome, RejectedOnline):
+                    again = replace(again, keeps=False, lost=outcome.line)
+                outcome = again
     except (Spent, OutOfTimeError) as error:
         why = error.why if isinstance(error, Spent) else "seconds"
         if not following:
             return UndecidedOnline(path, protocol, Cost(0, 0, 0, 0, 0, 0, time.monotonic() - began), 0, None, None, why)
-        found = following[-1].ended(why)
-    return _with_remarks(found, remarks_in(path, stream()))
+        outcome = following[-1].ended(why)
+    return _with_remarks(outcome, remarks_in(path, stream()))
 
 
-def _with_remarks(found: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with what is not used; undecided instead, after a line about something that is not modelled."""
-    found = replace(found, unused=unused_in(remarks))
-    line = found.lost if isinstance(found, Followed) else found.line
-    unmodelled = next((one for one in remarks if one.unmodelled), None)
-    if unmodelled is None or line is None or unmodelled.n > line.n or isinstance(found, UndecidedOnline):
-        return found
-    common = found.path, found.generation, found.cost, found.unchecked, found.left_out
-    return UndecidedOnline(*common, line, not_modelled(unmodelled), unused=found.unused)
+def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
+    """The outcome with the unused parts; undecided instead, after a line about something that is not modelled."""
+    outcome = replace(outcome, unused=unused_in(remarks))
+    line = outcome.lost if isinstance(outcome, Followed) else outcome.line
+    unmodelled = next((remark for remark in remarks if remark.unmodelled), None)
+    if unmodelled is None or line is None or unmodelled.n > line.n or isinstance(outcome, UndecidedOnline):
+        return outcome
+    common = outcome.path, outcome.generation, outcome.cost, outcome.unchecked, outcome.left_out
+    return UndecidedOnline(*common, line, not_modelled(unmodelled), unused=outcome.unused)
 
 
 class _Following:
@@ -339,13 +342,13 @@ class _Following:
         self.started = time.monotonic()
         records = min(MOST_RECORDS, max(LEAST_RECORDS, outlook.most_open + LEAST_RECORDS // 2 + 1))
         try:
-            self.instance = instance_for(_size(outlook, records), protocol, values, {}, 1)
+            self.instance = instance_for(_size(outlook, records), protocol, values, 1)
             self.kernel = kernel_of(self.instance, announce)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
         self.promise = Keeping(self.instance, self.kernel, PROMISE) if keeps else None
         self.has_broken = self.is_stuck = False
-        self.window = Window(outlook.brokers, outlook.first_epoch, records, self.instance.configuration.log_size)
+        self.window = Window(outlook.brokers, min(outlook.epochs, default=0), records)
         self.past = Past()
         self.possible: Possible | None = None
         self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)
@@ -423,7 +426,7 @@ class _Following:
         self.report(Progress(seconds, self.past.position, self.outlook.lines, progress.states))
 
     def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> bool:
-        """Drop the lines that were passed, and keep the states after them; False if there are none."""
+        """Drop the lines that were passed, and keep the states after them; False: no state is left."""
         end, states, monitors = search.after()
         self.has_broken |= search.has_broken
         if not len(states):
@@ -448,7 +451,8 @@ class _Following:
         """Simplify the states, and move the window behind the records that are settled, if there are any."""
         assert self.possible is not None
         table = Table(self.instance, self.kernel.layout, self.possible.states)
-        frozen, memory = self._frozen(), self.possible.memory
+        brokers, memory = self.outlook.brokers, self.possible.memory
+        frozen = frozenset(brokers.index(broker) for broker in self.past.frozen() if broker in brokers)
         read_ahead(table, frozen)
         drop_late_requests(table, self._expected())
         by = longest_move(table, frozen, is_crowded=is_crowded)
@@ -464,39 +468,34 @@ class _Following:
     def _expected(self) -> list[Request]:
         """The requests to change the ISR that later lines show, in terms of the window."""
         window, brokers = self.window, self.outlook.brokers
+        later = [line for position, line in self.outlook.control if position >= self.past.position]
         return [
             (
                 brokers.index(line.leader),
                 line.leader_epoch - window.epoch,
                 line.partition_epoch - window.partition_epoch,
             )
-            for position, line in self.outlook.control
-            if position >= self.past.position and isinstance(line, AlterRequest)
+            for line in later
+            if isinstance(line, AlterRequest)
         ]
-
-    def _frozen(self) -> frozenset[int]:
-        brokers = self.outlook.brokers
-        return frozenset(brokers.index(broker) for broker in self.past.frozen() if broker in brokers)
 
     # ----------------------------------------------------------------------------------------------- the verdicts
 
-    def _common(self, more: int = 0) -> tuple[Path, str, Cost, int, str | None]:
+    def _common(self, passed: int = 0) -> tuple[Path, str, Cost, int, str | None]:
         seconds = time.monotonic() - self.started
-        lines = self.past.position + more
+        lines = self.past.position + passed
         cost = Cost(lines, self.outlook.lines, self.states, self.most, self.generated, self.windows, seconds)
         return self.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
         """The verdict if the next line cannot be followed at all."""
-        line = self.waiting[0]
+        line, blocked = self.waiting[0], chunk.blocked
         self._note_lost_record()
-        if isinstance(chunk.blocked, FalseLine) and self.left_out is None:
-            return self._refused(line, 0 if self.possible is None else len(self.possible.states), (), chunk.blocked)
-        if chunk.blocked is not None:
-            return UndecidedOnline(*self._common(), line, self._why(str(chunk.blocked)))
-        records = len(self.window.values)
-        why = f"{records} records are not settled, which fill the window"
-        return UndecidedOnline(*self._common(), line, self._why(why))
+        if isinstance(blocked, FalseLine) and self.left_out is None:
+            possible = 0 if self.possible is None else len(self.possible.states)
+            return self._refused(line, possible, (), str(blocked))
+        records = f"{len(self.window.values)} records are not settled, which fill the window"
+        return UndecidedOnline(*self._common(), line, self._why(records if blocked is None else str(blocked)))
 
     def _rejected(self, chunk: Chunk, search: ChunkSearch) -> OnlineOutcome:
         line = chunk.original[search.at - chunk.first]
@@ -510,50 +509,45 @@ class _Following:
         self.is_stuck = True
         self._note_lost_record()
         if self.left_out is not None:
-            told = "no state that was followed passes it"
-            return UndecidedOnline(*self._common(), line, self._why(told))
+            return UndecidedOnline(*self._common(), line, self._why("no state that was followed passes it"))
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """What is left out at this line, if a record of unknown fate was sent before it."""
+        """Note that possibilities are left out here, if a record of unknown fate was sent before."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:
                 self.left_out = LOST.format(line)
 
-    def _refused(
-        self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...], why: FalseLine | None
-    ) -> RejectedOnline:
-        return RejectedOnline(
-            *self._common(), line, possible, unmet, None if why is None else str(why), self.window.offset,
-            self.window.partition_epoch, Acks(self.instance.configuration.acks), alters_partitions(self.instance),
-        )  # fmt: skip
+    def _refused(self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...], why: str | None) -> RejectedOnline:
+        offset, partition_epoch = self.window.offset, self.window.partition_epoch
+        return RejectedOnline(*self._common(), self.instance, line, possible, unmet, why, offset, partition_epoch)
 
-    def _why(self, what: str) -> str:
-        return what if self.left_out is None else f"{what}; {self.left_out}"
+    def _why(self, why: str) -> str:
+        return why if self.left_out is None else f"{why}; {self.left_out}"
 
 
 def _distinct(states: Words, memory: Kept) -> Possible:
-    """The states with what is remembered of them, each pair once."""
-    columns = [*memory.seen, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
+    """The states with their monitors, each pair once."""
+    columns = [*memory.sighted, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
     rows = np.column_stack([states, *(column.astype(np.uint64) for column in columns)])
     _, first = np.unique(rows, axis=0, return_index=True)
     return Possible(
         np.ascontiguousarray(states[first]),
-        Kept(
-            memory.checkpoints,
-            tuple(seen[first] for seen in memory.seen),
-            tuple(None if held is None else held[first] for held in memory.since),
-            {value: flags[first] for value, flags in memory.elsewhere.items()},
+        replace(
+            memory,
+            sighted=tuple(sighted[first] for sighted in memory.sighted),
+            since=tuple(None if held is None else held[first] for held in memory.since),
+            elsewhere={value: flags[first] for value, flags in memory.elsewhere.items()},
         ),
     )
 
 
 def _size(outlook: Outlook, records: int) -> Size:
-    epochs = outlook.last_epoch - outlook.first_epoch if outlook.has_epochs else len(outlook.control)
+    epochs = max(outlook.epochs) - min(outlook.epochs) if outlook.epochs else len(outlook.control)
     return Size(
         len(outlook.brokers),
-        min(records, max(1, outlook.records)),
+        min(records, max(1, len(outlook.names))),
         min(MOST_EPOCHS, epochs),
         min(3, outlook.deaths),
         min(MOST_CHANGES, outlook.changes + outlook.deaths),

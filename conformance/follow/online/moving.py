@@ -1,9 +1,7 @@
 """Moves the window behind the records that are settled in all possible states.
 
-In:  the states after a line, as a table with one array for each variable (`Table`).
-Out: a `Move`: how far offsets, record numbers, leader epochs and partition epochs can be counted from later points; the
-     same states in terms of the new window, simplified: messages in flight that can have no effect are dropped, and
-     news without effect is heard.
+The states are also simplified: messages in flight that can have no effect are dropped, and news without effect is
+heard.
 
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it
@@ -37,7 +35,7 @@ Cube = NDArray[np.int16]
 
 
 class Table:
-    """States that can be changed, all at once."""
+    """States as a table of columns, so that a variable changes in all states at once."""
 
     def __init__(self, instance: Instance, layout: Layout, states: Words) -> None:
         self.instance = instance
@@ -75,7 +73,7 @@ class Table:
 
 
 def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> Move | None:
-    """The move to the last settled record; None if there is none.
+    """The move to the last settled record; None: no record is settled.
 
     If the window is not crowded, states agree whether the records up to there are acknowledged.
     """
@@ -99,7 +97,7 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
 
 
 class _Try:
-    """One attempt: the guard at one offset."""
+    """One attempt to move: the record at one offset would be the guard."""
 
     def __init__(
         self,
@@ -132,20 +130,22 @@ class _Try:
                 return None
             shorts[int(replica)] = Short(int(ends[0]), int(marks[0]) if (marks == marks[0]).all() else None)
         caches = self._caches()
-        epochs = self._epoch_shift()
-        if caches is None or epochs is None:
+        if caches is None:
             return None
         flags = table["acknowledged"]
         return Move(
             guard,
             self.reference[guard],
-            epochs,
+            self._epoch_shift(),
             self._partition_shift(),
             tuple(self.reference[: guard + 1]),
             tuple(self.epochs[: guard + 1]),
             shorts,
             caches,
-            tuple(_uniform(flags[:, record]) for record in range(self.reference[guard] + 1)),
+            tuple(
+                bool(flags[0, record]) if (flags[:, record] == flags[0, record]).all() else None
+                for record in range(self.reference[guard] + 1)
+            ),
         )
 
     def _logs(self) -> bool:
@@ -153,8 +153,8 @@ class _Try:
         end = self.guard + 1
         for replica in self.replicas:
             for name, wanted in (("log_record", self.reference), ("log_epoch", self.epochs)):
-                found = self.table[name][:, replica, :end]
-                agrees = (found == np.array(wanted[:end], np.int16)) | (found == NONE)
+                held = self.table[name][:, replica, :end]
+                agrees = (held == np.array(wanted[:end], np.int16)) | (held == NONE)
                 if not agrees.all():
                     return False
         return True
@@ -213,10 +213,10 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """The cached epochs that start up to the guard, by broker; None if states differ in them."""
+        """The cached epochs that start at or before the guard, by broker; None if states differ in them."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
-        found = {}
+        caches = {}
         for replica in self.replicas:
             cache = self.table["epoch_cache"][:, replica]
             kept = np.where(cache <= self.guard, cache, NONE)
@@ -225,11 +225,11 @@ class _Try:
             entries = tuple((epoch, int(start)) for epoch, start in enumerate(kept[0]) if start != NONE)
             if not self.short[replica] and (not entries or entries[-1][0] != self.epochs[self.guard]):
                 return None
-            found[replica] = entries
-        return found
+            caches[replica] = entries
+        return caches
 
-    def _epoch_shift(self) -> int | None:
-        """What is subtracted from leader epochs: all that are in use become 1 or more, unless they are already less."""
+    def _epoch_shift(self) -> int:
+        """The number to subtract from leader epochs: those in use become 1 or more, unless they are already less."""
         least = min((int(values.min()) for values in self._live_epochs() if values.size), default=0)
         return max(0, least - 1)
 
@@ -264,7 +264,7 @@ class _Try:
 
 
 def least_position(table: Table) -> np.ndarray:
-    """For each state, how far all running brokers have applied the metadata log (KRaft)."""
+    """For each state, the position in the metadata log up to which all running brokers have applied it (KRaft)."""
     unread = np.where(table["is_up"] == 1, table["metadata_position"], np.iinfo(np.int16).max)
     least: np.ndarray = np.minimum(unread.min(axis=1), table["controller_partition_epoch"])
     return least
@@ -272,12 +272,8 @@ def least_position(table: Table) -> np.ndarray:
 
 def has_request(table: Table) -> Truths:
     """For each leader, whether it has a request to change the ISR, answered or not."""
-    found: Truths = table["alter_partition"] != AlterPartition.NONE
-    return found
-
-
-def _uniform(flags: np.ndarray) -> bool | None:
-    return bool(flags[0]) if (flags == flags[0]).all() else None
+    requested: Truths = table["alter_partition"] != AlterPartition.NONE
+    return requested
 
 
 Request = tuple[int, int, int]
@@ -305,20 +301,20 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
     newest = table["controller_partition_epoch"].astype(int)
-    position, known = table["metadata_position"].astype(int), table["partition_epoch"].astype(int)
+    position, epochs = table["metadata_position"].astype(int), table["partition_epoch"].astype(int)
     announced = table["metadata_leader_epoch"]
     numbers = np.arange(announced.shape[-1])
     for replica in range(position.shape[1]):
         if replica in frozen:
             continue
         is_up = table["is_up"][:, replica] == 1
-        ahead = np.maximum(position[:, replica], np.minimum(known[:, replica] - 1, newest))
+        ahead = np.maximum(position[:, replica], np.minimum(epochs[:, replica] - 1, newest))
         unread = (numbers > ahead[:, None]) & (numbers <= newest[:, None])
         same = (~unread | (announced == table["leader_epoch"][:, replica][:, None])).all(axis=1)
         follows = same & (table["leader"][:, replica] != replica) & (table["leader"][:, replica] != NONE)
         position[:, replica] = np.where(is_up, np.where(follows, newest, ahead), position[:, replica])
-        known[:, replica] = np.where(is_up & follows, np.maximum(known[:, replica], newest), known[:, replica])
-    table["metadata_position"], table["partition_epoch"] = position, known
+        epochs[:, replica] = np.where(is_up & follows, np.maximum(epochs[:, replica], newest), epochs[:, replica])
+    table["metadata_position"], table["partition_epoch"] = position, epochs
     heard = numbers <= least_position(table)[:, None]
     table["metadata_leader"] = np.where(heard, NONE, table["metadata_leader"])
     table["metadata_leader_epoch"] = np.where(heard, 0, announced)
@@ -336,19 +332,19 @@ def drop_late_responses(table: Table) -> None:
 
 
 def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
-    """Let the controller refuse requests to change the ISR that it can only refuse, and leaders hear answers to changes
-    that they have given up, except for requests that a later line shows (`expected`).
+    """Let the controller refuse requests to change the ISR that it can only refuse, and let leaders receive answers to
+    changes that they have given up. Requests that a later line shows (`expected`) stay.
     """
     if not table.has("alter_partition"):
         return
     stage, epoch = table["alter_partition"], table["requested_leader_epoch"]
-    known = table["requested_partition_epoch"]
+    request_epoch = table["requested_partition_epoch"]
     newest, partition = table["controller_epoch"][:, None], table["controller_partition_epoch"][:, None]
-    refused = (stage == AlterPartition.REQUESTED) & ((epoch < newest) | (known < partition))
+    refused = (stage == AlterPartition.REQUESTED) & ((epoch < newest) | (request_epoch < partition))
     given_up = (stage > AlterPartition.REQUESTED) & ~table["proposed_isr"].any(axis=2)
     is_late = refused | given_up
     for leader, leader_epoch, partition_epoch in expected:
-        is_late[:, leader] &= (epoch[:, leader] != leader_epoch) | (known[:, leader] != partition_epoch)
+        is_late[:, leader] &= (epoch[:, leader] != leader_epoch) | (request_epoch[:, leader] != partition_epoch)
     for name in OF_REQUEST:
         cube = table[name]
         table[name] = np.where(is_late.reshape(*is_late.shape, *(1,) * (cube.ndim - 2)), 0, cube)
@@ -361,22 +357,19 @@ OF_FETCH = ("remote_log_end_offset", "fetch_offset", "response_high_watermark", 
 OFFSETS = (*OF_LOG, *OF_FETCH, "diverging_end_offset")
 OF_PARTITION = ("controller_partition_epoch", "partition_epoch", "requested_partition_epoch")
 PARTITION_EPOCHS = (*OF_PARTITION, "shutdown_partition_epoch", "metadata_partition_epoch", "metadata_position")
+ANNOUNCED_EPOCHS = ("metadata_partition_epoch", "metadata_leader_epoch")
 RECORDS, RECORD_EPOCHS = ("log_record", "response_record"), ("log_epoch", "response_epoch")
 
 
 def move(table: Table, by: Move) -> None:
     """Move all states of a table."""
-    _cut_short_logs(table, by)
+    for replica in by.shorts:
+        for name in ("log_record", "log_epoch", "epoch_cache"):
+            table[name][:, replica] = NONE
     _move_offsets(table, by)
     _move_records(table, by)
     _move_epochs(table, by)
     _move_partition_epochs(table, by)
-
-
-def _cut_short_logs(table: Table, by: Move) -> None:
-    for replica in by.shorts:
-        for name in ("log_record", "log_epoch", "epoch_cache"):
-            table[name][:, replica] = NONE
 
 
 def _move_offsets(table: Table, by: Move) -> None:
@@ -404,7 +397,7 @@ def _move_records(table: Table, by: Move) -> None:
     table["next_record"] = table["next_record"] - by.records
     table["pending"] = _shifted(table["pending"], by.records, -1)
     acknowledged = _shifted(table["acknowledged"], by.records, -1, empty=0)
-    acknowledged[:, 0] = 1  # the guard: no longer asked for; states must not differ in what is over
+    acknowledged[:, 0] = 1  # the guard: no step reads it, and states must not differ in what is over
     table["acknowledged"] = acknowledged
 
 
@@ -425,10 +418,7 @@ def _move_epochs(table: Table, by: Move) -> None:
         moved[..., 0] = np.where(cache[..., older] == 0, 0, moved[..., 0])
     table["epoch_cache"] = moved
     if table.instance.configuration.CONTROLLER == Controller.ZOOKEEPER:
-        table["metadata_leader"] = _shifted(table["metadata_leader"], epochs, 1)
-        table["metadata_isr"] = _shifted(table["metadata_isr"], epochs, 1, empty=0)
-        if table.has("metadata_partition_epoch"):
-            table["metadata_partition_epoch"] = _shifted(table["metadata_partition_epoch"], epochs, 1, empty=0)
+        _shift_announcements(table, epochs)
 
 
 def _move_partition_epochs(table: Table, by: Move) -> None:
@@ -439,10 +429,15 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
         if table.has(name):
             table[name] = np.maximum(table[name] - less, 0)
     if table.instance.configuration.CONTROLLER == Controller.KRAFT:
-        table["metadata_leader"] = _shifted(table["metadata_leader"], less, 1)
-        table["metadata_isr"] = _shifted(table["metadata_isr"], less, 1, empty=0)
-        table["metadata_leader_epoch"] = _shifted(table["metadata_leader_epoch"], less, 1, empty=0)
+        _shift_announcements(table, less)
     assert (has_request(table) | (table["requested_partition_epoch"] == 0)).all()
+
+
+def _shift_announcements(table: Table, by: int) -> None:
+    """Move the announcements of the controller, whose index is the leader epoch, or the partition epoch with KRaft."""
+    for name, empty in (("metadata_leader", NONE), ("metadata_isr", 0), *((name, 0) for name in ANNOUNCED_EPOCHS)):
+        if table.has(name):
+            table[name] = _shifted(table[name], by, 1, empty)
 
 
 def _shifted(cube: Cube, by: int, axis: int, empty: int = NONE) -> Cube:

@@ -1,8 +1,5 @@
 """Finds all states that are possible after each line of a chunk, one line after the other.
 
-In:  a chunk, and the states before it with their monitors.
-Out: the states after it, or before the line that none of them passes.
-
 A state before a line is kept until all states that can follow before the line are found; then the search continues only
 from those in which the line is true, and drops the earlier states.
 
@@ -31,12 +28,13 @@ from isrcheck.conformance.follow.search.search import Manner, Nodes, Observation
 
 
 class GuardedRules(Rules):
-    """The rules of a chunk, and those of the window. `left_out` names the first thing that was left out, or is None."""
+    """The rules of a chunk, and those of the window."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool, *, has_guard: bool) -> None:
         super().__init__(script, cells, monitor, is_idempotent)
         self.has_guard = has_guard
         self.left_out: str | None = None
+        """The first step that was left out, if any."""
 
     def allow(
         self,
@@ -55,20 +53,16 @@ class GuardedRules(Rules):
         before, after = states_before[parents[rows]], after[rows]
         for replica, broker in enumerate(self.script.recording.brokers):
             ended, ends = (self.cells.column(states, "log_end_offset", replica) for states in (before, after))
-            is_short = ends == 0
+            is_short, leads = ends == 0, self.cells.column(before, "leader", replica) == replica
             for is_unfit, why in (
                 (is_short & (ended > 0), f"broker {broker} may have lost records before the window"),
-                ((ended == 0) & ~is_short & self._leads(before, replica), f"broker {broker} may lead with a short log"),
+                ((ended == 0) & ~is_short & leads, f"broker {broker} may lead with a short log"),
                 (is_short & self._is_chosen(before, after, replica), f"broker {broker} may join with a short log"),
             ):
                 if is_unfit.any():
                     self.left_out = self.left_out or why
                     allowed[rows[is_unfit]] = False
         return allowed
-
-    def _leads(self, states: Words, replica: int) -> Truths:
-        leads: Truths = self.cells.column(states, "leader", replica) == replica
-        return leads
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
         """Whether a broker with a short log becomes the leader of record, or a member of an ISR."""
@@ -137,7 +131,7 @@ class ChunkSearch(ObservationSearch):
         self._pass_and_add(states, monitors, nothing, nothing)
 
     def follow(self) -> None:
-        """Find the states before each line; `at` is then the end of the chunk, or the first line that none passes."""
+        """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
         try:
             self._note_best()
             for line in range(self.chunk.first, self.chunk.end):
@@ -192,7 +186,7 @@ class ChunkSearch(ObservationSearch):
                 self._tidy(int(line))
 
     def _tidy(self, line: int, most: int = 8) -> None:
-        """Join the states that wait for a line, each once, if there are more than so many lists of them."""
+        """Join the states that wait for a line, each once, if they are in more than `most` lists."""
         if len(self._waiting[line]) > most:
             self._waiting[line] = [np.unique(np.concatenate(self._waiting[line]), axis=0)]
 
@@ -211,7 +205,7 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """A line of the chunk, mostly its end, and the states before it, with their monitors.
+        """A line of the chunk, in most cases its end, and the states before the line, with their monitors.
 
         There are no states if each of them breaks the promise.
         """
@@ -226,5 +220,5 @@ class ChunkSearch(ObservationSearch):
         return rows[:, : self.nodes.words], rows[:, self.nodes.words]
 
     def here(self) -> tuple[Words, Words]:
-        """The states before the line that none of them passes, and their monitors."""
+        """The states before the line that no state passes, and their monitors."""
         return self._split(self.nodes.all())

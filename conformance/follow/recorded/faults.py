@@ -1,8 +1,5 @@
 """The faults of brokers that recordings have, and remarks of a person that name one: `kill -9 broker 1`.
 
-In:  the text of a `note` in a wire recording.
-Out: the fault of a broker that it names, in the words of observations; or whether it may name a fault in other words.
-
 Recordings made before `conform record` had commands for faults have them only as notes, as the documents said then.
 """
 
@@ -69,8 +66,8 @@ MAYBE = re.compile(
 
 def fault_in(text: str) -> tuple[FaultKind, int] | None:
     """The fault that a note names, with its broker; None: the note names no fault in these words."""
-    found = FAULT.fullmatch(text.strip())
-    return None if found is None else (WORDS[found[1].lower()], int(found[2]))
+    match = FAULT.fullmatch(text.strip())
+    return None if match is None else (WORDS[match[1].lower()], int(match[2]))
 
 
 def may_be_fault(text: str) -> bool:

@@ -1,8 +1,7 @@
 """The lines of a recording of observations: one class for each kind.
 
-In:  the JSON object of a line, as `LineReader` holds it. Bad input is a UsageError with file and line.
-Out: a line that says what it shows (records, epochs, brokers), what it claims of the state of the model, how it reads
-     in words, and the same line with other values, or counted from the beginning of a window.
+A line says what it shows (records, epochs, brokers), what it claims of the state of the model, and how it reads in
+words; and gives the same line with other values, or counted from the beginning of a window.
 
 A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys and with which
 types they are read (`said`), and so how they are rewritten (recording.py). Methods that are not overridden say nothing.
@@ -15,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
@@ -25,7 +25,6 @@ from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Wi
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declarations import NONE
-from isrcheck.models.messages import UsageError
 
 TYPE_CHECKING = False  # wire recordings are read without NumPy
 if TYPE_CHECKING:
@@ -79,15 +78,15 @@ class LineReader:
         self.common: dict[str, Any] = {"number": number}
         """The fields of every line."""
 
-    def refuse(self, what: str, cure: str) -> NoReturn:
+    def refuse(self, defect: str, cure: str) -> NoReturn:
         """Report a defect of this line."""
-        raise bad_line(self.path, self.number, f"{what}; {cure}")
+        raise bad_line(self.path, self.number, f"{defect}; {cure}")
 
-    def only(self, *known: str) -> None:
+    def only(self, *allowed: str) -> None:
         """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
-            if key not in ("n", "t", "kind", "label", "from", *known):
-                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(known))}")
+            if key not in ("n", "t", "kind", "label", "from", *allowed):
+                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
 
     def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
         """The value of a key; None if it is missing or null, and need not be present."""
@@ -112,10 +111,10 @@ class LineReader:
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
         """The leader; None if it is -1, or null where it is not required."""
-        what = "the number of a broker, or -1"
-        leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, what, required=required)
+        kind = "the number of a broker, or -1"
+        leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
-            self.refuse(f"{key} is missing", f"give {what} where there is none")
+            self.refuse(f"{key} is missing", f"give {kind} if there is no leader")
         return None if leader == -1 else leader
 
     def brokers(self, key: str, *, required: bool = False) -> Any:
@@ -144,9 +143,9 @@ class LineReader:
         epoch = self.value(key, is_count, "a partition epoch", required=required)
         return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
 
-    def _since(self, key: str, first: int, what: str, value: int | None) -> int | None:
+    def _since(self, key: str, first: int, kind: str, value: int | None) -> int | None:
         if value is not None and value < first:
-            self.refuse(f"{key} is {value}, before the first {what} of the recording", f"correct it: {first} or later")
+            self.refuse(f"{key} is {value}, before the first {kind} of the recording", f"correct it: {first} or later")
         return None if value is None else value - first
 
     def pairs(self, key: str) -> list[tuple[int, str]]:
@@ -161,30 +160,30 @@ class LineReader:
         return [(offset - first, NULL if value is None else value) for offset, value in pairs if offset >= first]
 
     def records(self, key: str) -> tuple[str, ...]:
-        """The values in such a list."""
+        """The values in a list of pairs of offset and value."""
         return tuple(value for _, value in self.pairs(key))
 
     def offsets(self, key: str) -> tuple[int, ...]:
-        """The offsets in such a list."""
+        """The offsets in a list of pairs of offset and value."""
         return tuple(offset for offset, _ in self.pairs(key))
 
     def log(self, key: str) -> tuple[str, ...]:
-        """The values in such a list, which has no gaps."""
+        """The values in a list of pairs of offset and value without gaps."""
         pairs = self.pairs(key)
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
-                what = f"log has offset {offset + self.begins.offset} at position {position}"
-                self.refuse(what, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
+                defect = f"log has offset {offset + self.begins.offset} at position {position}"
+                self.refuse(defect, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
-        """The leader epochs of the records in such a list, without those before the first offset."""
+        """The leader epochs of the records under the key `of`, without those before the first offset."""
         epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
         if epochs is None:
             return None
         if len(epochs) != len(self.keys[of]):
-            what = f"{len(epochs)} batch_epochs do not fit {len(self.keys[of])} records"
-            self.refuse(what, "give one epoch for each record")
+            defect = f"{len(epochs)} batch_epochs do not fit {len(self.keys[of])} records"
+            self.refuse(defect, "give one epoch for each record")
         return tuple(epochs[len(epochs) - len(self.pairs(of)) :])
 
     def epoch_cache(self, key: str) -> tuple[tuple[int, int], ...] | None:
@@ -207,7 +206,7 @@ class LineReader:
     def target(self, key: str) -> frozenset[int] | None:
         """The replicas that an operator asks for; None: the reassignment is cancelled."""
         if key not in self.keys:
-            self.refuse(f"{key} is missing", "give it: the replicas that are asked for, or null, which cancels")
+            self.refuse(f"{key} is missing", "give it: the requested replicas, or null, which cancels the reassignment")
         target = self.value(key, _is_list_of(is_count), "a list of brokers, or null")
         if target is not None and (not target or len(set(target)) != len(target)):
             self.refuse(f"{key} is {_shown(target)}", "name at least one broker, and each once")
@@ -284,10 +283,10 @@ class Line:
     """One line. A kind of line overrides the methods about which it says something."""
 
     number: int
-    """Its position in the file."""
+    """The position of the line in the file."""
 
     n: int
-    """The number that the line itself gives."""
+    """The number that the line states."""
 
     source: str | None = field(default=None, kw_only=True)
     """The file or folder beside the recording from which the line comes; None: the recording itself."""
@@ -303,26 +302,26 @@ class Line:
 
     is_about_reassignments: ClassVar[bool] = False
 
+    words: ClassVar[str]
+    """The line in words, with its fields in braces."""
+
     def __init_subclass__(cls) -> None:
         KINDS.update(dict.fromkeys(cls.kinds, cls))
         FAULTS.update(dict.fromkeys(cls.faults, cls))
 
-    _told: ClassVar[list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]]
-
     @classmethod
-    def told(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
-        """The fields that its JSON gives: name, key, kind of the values, and how they are read."""
-        if "_told" not in vars(cls):
-            told = [(one.name, one.metadata) for one in fields(cls) if one.metadata]
-            cls._told = [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in told]
-        return cls._told
+    @cache
+    def keys(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
+        """The fields that JSON gives: name, key, kind of the values, and how they are read."""
+        read = [(field.name, field.metadata) for field in fields(cls) if field.metadata]
+        return [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in read]
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
         """The line in JSON. Raises UsageError."""
-        told = cls.told()
-        reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in told))
-        return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in told})
+        keys = cls.keys()
+        reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in keys))
+        return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in keys})
 
     @property
     def spot(self) -> str:
@@ -334,111 +333,111 @@ class Line:
     @property
     def says(self) -> str:
         """The line in words."""
-        raise NotImplementedError
+        return self.words.format(self)
 
     # ------------------------------------------------------------------------------------------------ what it shows
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
-        """Its values of these kinds, except None."""
-        values = (getattr(self, name) for name, _, kind, _ in self.told() if kind in kinds)
+        """The values of these kinds in the line, except None."""
+        values = (getattr(self, name) for name, _, kind, _ in self.keys() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """The line with its values of these kinds changed, except None."""
-        found = {name: (getattr(self, name), kind) for name, _, kind, _ in self.told() if kind in changes}
-        new = {name: changes[kind](value) for name, (value, kind) in found.items() if value is not None}
+        """The line with the values of these kinds changed, except None."""
+        old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
+        new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether it says something about the state, a fault or a request."""
+        """Whether the line says something about the state, a fault or a request."""
         return True
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The records that it shows in a log, in order."""
+        """The records that the line shows in a log, in order."""
         return ()
 
     @property
     def held_at(self) -> Sequence[int]:
-        """Their offsets."""
+        """The offsets of the records in `held`."""
         return ()
 
     @property
     def held_in(self) -> tuple[int, ...] | None:
-        """Their leader epochs; None: it does not show them."""
+        """The leader epochs of the records in `held`; None: the line does not show them."""
         return next(iter(self.all(LineReader.epochs)), None)
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The records that it names, in its order."""
+        """The records that the line names, in order."""
         return self.held or tuple(self.all(LineReader.record))
 
     @property
     def placed(self) -> Iterator[tuple[str, int, int]]:
-        """The records that it shows at an offset, each with its offset and its leader epoch, or UNKNOWN."""
+        """The records that the line shows at an offset: value, offset, and leader epoch or UNKNOWN."""
         yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
 
     def named_since(self, offset: int) -> Sequence[str]:
-        """The records that it names, in logs from an offset on."""
+        """The records that the line names, in logs from an offset on."""
         in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
         return in_logs if self.held else self.named
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether it shows that a record, which was acknowledged at this offset if known, is not in the log."""
+        """Whether the line shows that a record, acknowledged at this offset if known, is not in the log."""
         return False
 
     @property
     def bounds(self) -> Sequence[int]:
-        """The offsets that it names other than as the place of a record."""
+        """The offsets that the line names other than as the place of a record."""
         return self.all(LineReader.offset)
 
     @property
     def epochs(self) -> Sequence[int]:
-        """The leader epochs that it shows."""
+        """The leader epochs that the line shows."""
         return [*self.all(LineReader.epoch), *(self.held_in or ())]
 
     @property
     def metadata_epoch(self) -> int | None:
-        """The leader epoch in which it shows what the cluster reports."""
+        """The leader epoch that the line shows, if the line is about the metadata of the cluster."""
         return None
 
     @property
     def replica_brokers(self) -> frozenset[int]:
-        """The brokers that it shows to hold the partition."""
+        """The brokers that the line shows to hold the partition."""
         return frozenset(self.all(LineReader.replica)).union(*self.all(LineReader.replicas))
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark it reads."""
+        """The broker whose high watermark the line reads."""
         return None
 
     @property
     def passing(self) -> Passing:
-        """When a path passes it."""
+        """When a path passes the line."""
         return Passing.AT_ONCE
 
     # ----------------------------------------------------------------------------------------------- what it claims
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The conditions that it imposes on the state in which it was recorded."""
+        """The conditions that the line imposes on the state in which it was recorded."""
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules about it that no single guard states, where these claims are true in none of these states."""
+        """The rules about the line that no single guard states, where these claims are true in none of the states."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine, and FalseLine."""
+        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine and FalseLine."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """What a later line, or an earlier one, says of leaders, ISR, requests, faults, or a checkpoint."""
+        """What a line outside the window says of leaders, ISR, requests, faults, or a checkpoint."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
-        """It was passed: note what later lines refer to."""
+        """Note what later lines refer to, when the line was passed."""
 
 
 def _spelled(values: Sequence[object] | frozenset[int]) -> str:
@@ -520,9 +519,8 @@ class Acked(Line):
     def claims(self, place: Place) -> Iterator[Claim]:
         """The record is acknowledged, and was not at another offset."""
         record = place.names.record(self.value)
-        yield place.equal(
-            f"{self.value} is acknowledged", [("acknowledged", record)], [1], lambda values: "it is not acknowledged"
-        )
+        variable = "acknowledged", record
+        yield place.cell(f"{self.value} is acknowledged", variable, 1, lambda flag: "it is not acknowledged")
         if self.offset is not None:
             elsewhere = place.elsewhere[record]
             yield place.claim(
@@ -558,7 +556,7 @@ class Acked(Line):
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it is settled long since"
+                f"{self.value} is acknowledged, but no line says that it is sent, or it was settled long ago"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):
@@ -566,11 +564,11 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window holds no more")
+            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window no longer holds")
         return None
 
     def leave(self, window: Window) -> None:
-        """An acknowledged settled record is not looked for again."""
+        """Forget a settled record that is acknowledged: no later line is compared with it."""
         window.settled.pop(self.value, None)
 
 
@@ -622,24 +620,11 @@ class Disk(Line):
     def claims(self, place: Place) -> Iterator[Claim]:
         """The broker has this log, these epochs, this cache of epochs, and has had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
-        offsets = range(place.log_size)
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
             return
-        padding = [NONE] * (place.log_size - len(self.log))
-        yield place.equal(
-            f"the log of {name} is {place.listed(self.log)}",
-            [("log_record", replica, offset) for offset in offsets],
-            [*map(place.names.record, self.log), *padding],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of its records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in offsets],
-                [*(epoch - first for epoch in self.batch_epochs), *padding],
-                place.spell_epochs,
-            )
+        says = f"the log of {name} is {place.listed(self.log)}"
+        yield from _claims_of_log(self, says, "its", range(place.log_size), place)
         if self.epoch_cache is not None:
             yield self._cache_claim(place, replica, {epoch - first: offset for epoch, offset in self.epoch_cache})
         if self.checkpoint is not None:
@@ -663,18 +648,18 @@ class Disk(Line):
 
     @staticmethod
     def _checkpoint_claim(place: Place, replica: int, value: int) -> Claim:
-        seen, sightings = place.seen[replica], place.sightings
+        sighted, sightings = place.sighted[replica], place.sightings
         if sightings is None:
             return place.never(
                 f"its checkpointed high watermark is {value}",
-                "it was another one, and no process ran that could have written it",
+                "it was different, and no process ran that could have written it",
             )
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
             return [place.column(states, name, replica) for name in ("high_watermark", "is_up")]
 
         def is_true(states: Words, monitors: Words) -> Truths:
-            truths: Truths = seen.read(monitors) >= sightings
+            truths: Truths = sighted.read(monitors) >= sightings
             if replica in place.stopping:
                 # A process writes its checkpoint when it ends.
                 high_watermark, is_up = columns(states, monitors)
@@ -690,7 +675,7 @@ class Disk(Line):
         )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """What a checkpoint is, if that claim is false."""
+        """What a checkpoint is, if the claim about the checkpoint is false."""
         if any(not claim.cells for claim in false):
             yield (
                 "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
@@ -782,26 +767,14 @@ class Metadata(Line):
         if self.leader is None:
             yield self._without_leader(place)
         else:
-            yield place.equal(
-                f"the leader is broker {self.leader}",
-                [("controller_leader",)],
-                [names.replica(self.leader)],
-                lambda values: place.spell_broker(values[0]),
-            )
+            leader, variable = names.replica(self.leader), ("controller_leader",)
+            yield place.cell(f"the leader is broker {self.leader}", variable, leader, place.spell_broker)
             if self.leader_epoch is not None:
-                yield place.equal(
-                    f"the leader epoch is {self.leader_epoch}",
-                    [("controller_epoch",)],
-                    [self.leader_epoch - names.first_epoch],
-                    lambda values: f"epoch {values[0] + names.first_epoch}",
-                )
+                says, epoch = f"the leader epoch is {self.leader_epoch}", self.leader_epoch - names.first_epoch
+                yield place.cell(says, ("controller_epoch",), epoch, place.spell_epoch)
         if self.partition_epoch is not None and place.alters_partitions:
-            yield place.equal(
-                f"the partition epoch is {self.partition_epoch}",
-                [("controller_partition_epoch",)],
-                [self.partition_epoch],
-                lambda values: f"partition epoch {values[0]}",
-            )
+            says, variable = f"the partition epoch is {self.partition_epoch}", ("controller_partition_epoch",)
+            yield place.cell(says, variable, self.partition_epoch, "partition epoch {}".format)
         yield place.members("the ISR is", "controller_isr", self.isr)
         if self.replicas is not None and place.configuration.reassignments:
             yield place.members("the replicas are", "is_assigned", self.replicas)
@@ -867,11 +840,10 @@ class View(Line):
         says = f"the leader of epoch {self.leader_epoch} is broker {self.leader}"
         if self.leader is not None:
             if epoch > place.configuration.elections or self.leader not in names.brokers:
-                yield place.never(says, "no other line shows such an epoch, or such a broker")
+                yield place.never(says, "no other line shows this epoch, or this broker")
             else:
-                leader = [names.replica(self.leader)]
-                variables: list[Variable] = [("metadata_leader", epoch)]
-                yield place.equal(says, variables, leader, lambda values: place.spell_broker(values[0]))
+                leader = names.replica(self.leader)
+                yield place.cell(says, ("metadata_leader", epoch), leader, place.spell_broker)
         if self.isr is not None and self.partition_epoch is None:
             yield place.members("the ISR is", "controller_isr", self.isr)
         elif self.isr is not None:
@@ -883,7 +855,7 @@ class View(Line):
                     return
 
     def in_window(self, window: Window) -> None:
-        """Nothing: the line shows a broker's belief, and the window forgets what all brokers have heard."""
+        """Nothing: the line shows what a broker knows, and the window forgets what all brokers have received."""
         window.leave_out(self.number)
 
 
@@ -895,22 +867,15 @@ class HighWatermark(Line):
     high_watermark: int = said(LineReader.offset, required=True)
 
     kinds = ("high_watermark",)
-
-    @property
-    def says(self) -> str:
-        return f"broker {self.broker} has the high watermark {self.high_watermark}"
+    words = "broker {0.broker} has the high watermark {0.high_watermark}"
 
     @property
     def high_watermark_of(self) -> int | None:
         return self.broker
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        yield place.equal(
-            f"the high watermark of broker {self.broker} is {self.high_watermark}",
-            [("high_watermark", place.names.replica(self.broker))],
-            [self.high_watermark],
-            lambda values: str(values[0]),
-        )
+        says = f"the high watermark of broker {self.broker} is {self.high_watermark}"
+        yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
         """What a high watermark is, and which release holds it back."""
@@ -935,11 +900,11 @@ class HighWatermark(Line):
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
-        known = None if short is None else short.high_watermark
-        if known is None:
+        mark = None if short is None else short.high_watermark
+        if mark is None:
             window.leave_out(self.number)
-        elif known != self.high_watermark:
-            raise FalseLine(f"the high watermark of broker {self.broker} is {known}")
+        elif mark != self.high_watermark:
+            raise FalseLine(f"the high watermark of broker {self.broker} is {mark}")
         return replace(self, high_watermark=0)
 
 
@@ -952,6 +917,7 @@ class LogEnd(Line):
     last_epoch: int | None = said(LineReader.epoch)
 
     kinds = ("log_end",)
+    words = "the log of broker {0.broker} ends at {0.log_end_offset}"
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
@@ -959,23 +925,18 @@ class LogEnd(Line):
         line = super().read(reader)
         return line if any(line.all(LineReader.offset)) else line.changed({LineReader.epoch: lambda epoch: None})
 
-    @property
-    def says(self) -> str:
-        return f"the log of broker {self.broker} ends at {self.log_end_offset}"
-
     def claims(self, place: Place) -> Iterator[Claim]:
-        replica, end, first = place.names.replica(self.broker), self.log_end_offset, place.names.first_epoch
-        says = f"the log of broker {self.broker} ends at {end}"
+        replica, end = place.names.replica(self.broker), self.log_end_offset
         if end > place.log_size:
-            yield place.never(says, f"no log has more than {place.log_size} records")
+            yield place.never(self.says, f"no log has more than {place.log_size} records")
             return
-        yield place.equal(says, [("log_end_offset", replica)], [end], lambda values: str(values[0]))
+        yield place.cell(self.says, ("log_end_offset", replica), end)
         if self.last_epoch is not None:
-            yield place.equal(
+            yield place.cell(
                 f"its last record has the epoch {self.last_epoch}",
-                [("log_epoch", replica, end - 1)],
-                [self.last_epoch - first],
-                lambda values: "there is none" if values[0] == NONE else f"epoch {values[0] + first}",
+                ("log_epoch", replica, end - 1),
+                self.last_epoch - place.names.first_epoch,
+                lambda epoch: "the log is shorter" if epoch == NONE else place.spell_epoch(epoch),
             )
 
     def in_window(self, window: Window) -> LogEnd:
@@ -1042,24 +1003,22 @@ class Holds(Records):
         return f"broker {self.broker} has {_spelled(self.records)} at {_spelled(self.offsets)}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        replica, first = place.names.replica(self.broker), place.names.first_epoch
         says = f"broker {self.broker} has {place.listed(self.records)} at {place.listed(self.offsets)}"
         if any(offset >= place.log_size for offset in self.offsets):
             yield place.never(says, f"no log has more than {place.log_size} records")
             return
-        yield place.equal(
-            says,
-            [("log_record", replica, offset) for offset in self.offsets],
-            [place.names.record(value) for value in self.records],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of these records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in self.offsets],
-                [epoch - first for epoch in self.batch_epochs],
-                place.spell_epochs,
-            )
+        yield from _claims_of_log(self, says, "these", self.offsets, place)
+
+
+def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
+    """The claims that the broker's log has the records of a line, then none, at these offsets; with their epochs."""
+    replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
+    records = [*map(place.names.record, line.held), *rest]
+    yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
+    if line.batch_epochs is not None:
+        says = f"the epochs of {whose} records are {place.listed(line.batch_epochs)}"
+        epochs = [*(epoch - place.names.first_epoch for epoch in line.batch_epochs), *rest]
+        yield place.equal(says, [("log_epoch", replica, offset) for offset in offsets], epochs, place.spell_epochs)
 
 
 # ------------------------------------------------------------------------------------- lines about leaders and requests
@@ -1088,7 +1047,7 @@ class AlterRequest(Line):
 
     @staticmethod
     def variables(leader: int, replicas: int) -> list[Variable]:
-        """The variables that hold the request of a leader, one of so many replicas."""
+        """The variables that hold the request of a leader; `replicas` is the number of replicas."""
         return [
             ("alter_partition", leader),
             ("requested_leader_epoch", leader),
@@ -1108,7 +1067,7 @@ class AlterRequest(Line):
         if not place.alters_partitions:
             return
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             if values[0] != AlterPartition.REQUESTED:
                 return "it has no request on its way"
             isr, epoch = place.spell_members(values[3:]), values[1] + place.names.first_epoch
@@ -1119,7 +1078,7 @@ class AlterRequest(Line):
             f"broker {self.leader} asks for the ISR {place.listed(sorted(self.isr))} after partition epoch"
             f" {self.partition_epoch} in epoch {self.leader_epoch}"
         )
-        yield place.equal(says, list(cells), list(cells.values()), told)
+        yield place.equal(says, list(cells), list(cells.values()), spell)
 
 
 @dataclass(frozen=True)
@@ -1130,18 +1089,15 @@ class Applied(Line):
     partition_epoch: int = said(LineReader.partition_epoch, required=True)
 
     kinds = ("applied",)
-
-    @property
-    def says(self) -> str:
-        return f"broker {self.broker} has applied the metadata up to partition epoch {self.partition_epoch}"
+    words = "broker {0.broker} has applied the metadata up to partition epoch {0.partition_epoch}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The broker has read so far, with KRaft."""
+        """With KRaft, the broker has applied the metadata up to this epoch."""
         if not place.has_kraft:
             return
         replica, least = place.names.replica(self.broker), self.partition_epoch
         yield place.claim(
-            f"broker {self.broker} has applied the metadata up to partition epoch {least}",
+            self.says,
             lambda states, monitors: place.column(states, "metadata_position", replica) >= least,
             lambda states, monitors: [place.column(states, "metadata_position", replica)],
             lambda values: f"up to {values[0]}",
@@ -1174,9 +1130,7 @@ class Reassigned(Line):
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """All requested brokers are replicas, and others only until they have left; after a cancellation, no
-        reassignment is in progress.
-        """
+        """All requested brokers are replicas, and others only until they have left; or nothing is in progress."""
         if not place.shows_reassignment:
             return
         target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)
@@ -1193,13 +1147,13 @@ class Reassigned(Line):
             taken = (assigned[r] == 1 if wanted[r] else assigned[r] <= removing[r] for r in place.replicas)
             return place.all_of(states, taken)
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             sets = [place.spell_members(values[at * count : (at + 1) * count]) for at in range(3)]
             return f"its replicas are {sets[0]}, being added {sets[1]}, being removed {sets[2]}"
 
         says = f"the partition is reassigned to {place.listed(sorted(target or ()))}"
         says = "no reassignment is in progress" if target is None else says
-        yield place.claim(says, is_true, columns, told, *fields)
+        yield place.claim(says, is_true, columns, spell, *fields)
 
 
 # --------------------------------------------------------------------------------------- faults, clients and operators
@@ -1213,6 +1167,7 @@ class Fault(Line):
     broker: int
 
     kinds = ("fault",)
+    words = "{0.what.value} broker {0.broker}"
     may_change_partition = True
 
     @classmethod
@@ -1221,22 +1176,17 @@ class Fault(Line):
         what = reader.value("what", _is_text, "what happened", required=True)
         if what in FAULTS:
             return FAULTS[what].read(reader)
-        known = {kind.value: kind for kind in FaultKind}
-        if what not in known:
-            reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, *FAULTS))}")
+        kinds = {kind.value: kind for kind in FaultKind}
+        if what not in kinds:
+            reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*kinds, *FAULTS))}")
         is_cut = what == FaultKind.CUT.value
         reader.only("what", "broker", "frozen_s", *(["peer"] if is_cut else []))
-        if is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True)):
-            # Brokers that do not reach each other: messages are lost, as they always may be.
+        # Messages between brokers may always be lost. A controller holds no replica; other lines record the effects of
+        # its absence.
+        is_between = is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True))
+        if is_between or str(reader.keys.get("broker")).startswith("controller"):
             return Remark(**reader.common)
-        if str(reader.keys.get("broker")).startswith("controller"):
-            # It holds no replica; other lines record the effects of its absence.
-            return Remark(**reader.common)
-        return cls(**reader.common, what=known[what], broker=reader.broker("broker"))
-
-    @property
-    def says(self) -> str:
-        return f"{self.what.value} broker {self.broker}"
+        return cls(**reader.common, what=kinds[what], broker=reader.broker("broker"))
 
     @property
     def is_death(self) -> bool:
@@ -1250,16 +1200,16 @@ class Fault(Line):
     @property
     def passing(self) -> Passing:
         """By a step of the model, or at any time before a broker freezes."""
-        by_a_step = self.what in (FaultKind.KILL, FaultKind.START)
-        at_any_time = Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
-        return Passing.BY_A_STEP if by_a_step else at_any_time
+        if self.what in (FaultKind.KILL, FaultKind.START):
+            return Passing.BY_A_STEP
+        return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
 
     def claims(self, place: Place) -> Iterator[Claim]:
         """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
         if self.what is not FaultKind.START:
             return
         replica = place.names.replica(self.broker)
-        yield place.equal(f"broker {self.broker} does not run", [("is_up", replica)], [0], lambda values: "it runs")
+        yield place.cell(f"broker {self.broker} does not run", ("is_up", replica), 0, lambda flag: "it runs")
         yield place.claim(
             "it restarts with a checkpoint that agrees with the observations and is not above its last high watermark",
             lambda states, monitors: place.may_start(
@@ -1327,7 +1277,7 @@ class Read(Records):
                     values.append(place.where(leads & (offset < high_watermark), held))
             return values
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             parts = []
             for position, replica in enumerate(servers):
                 records = values[position * log_size : (position + 1) * log_size]
@@ -1339,7 +1289,7 @@ class Read(Records):
             f"a running leader can return {place.listed(self.records)}{_where(self.offsets)}",
             lambda states, monitors: place.any_of(states, (serves(states, replica) for replica in servers)),
             columns,
-            told,
+            spell,
             "leader",
             "log_record",
             "high_watermark",
@@ -1357,10 +1307,7 @@ class Sent(Line):
     acks: Acks | None = said(LineReader.acks)  # noqa: RUF009 - a field
 
     faults = ("send",)
-
-    @property
-    def says(self) -> str:
-        return f"{self.value} is sent"
+    words = "{0.value} is sent"
 
 
 @dataclass(frozen=True)
@@ -1416,7 +1363,7 @@ class ElectRequest(Line):
     @property
     def says(self) -> str:
         if self.is_unasked:
-            return "from here on, the controller elects the preferred leader, and nobody has asked for it"
+            return "from here on, the controller may elect the preferred leader without a request"
         return f"an administrator asks for {'an unclean' if self.is_unclean else 'a preferred'} election"
 
     def counts(self, *, has_all_requests: bool) -> bool:
@@ -1448,9 +1395,9 @@ class Reassignment(Line):
 # ----------------------------------------------------------------------------------------------------- reading a line
 
 
-def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins | None = None) -> Line:
+def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins | None = None) -> Line:
     """The typed line for the object on a line of a file with this beginning. Raises UsageError."""
-    reader = LineReader(path, number, said, begins or begins_of(path, number, said))
+    reader = LineReader(path, number, keys, begins or begins_of(path, number, keys))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:
         reader.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(KINDS)}")
@@ -1460,11 +1407,11 @@ def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins |
     return KINDS[kind].read(reader)
 
 
-def begins_of(path: Path, number: int, said: Mapping[str, Any]) -> Begins:
+def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
     """Where a recording with this first line begins: a header says so, otherwise at 0. Raises UsageError."""
-    if said.get("kind") not in Header.kinds:
+    if keys.get("kind") not in Header.kinds:
         return Begins()
-    header = LineReader(path, number, said, Begins())
+    header = LineReader(path, number, keys, Begins())
     offset = header.value("first_offset", is_count, "an offset")
     return Begins(offset or 0, header.value("first_partition_epoch", is_count, "a partition epoch") or 0)
 
@@ -1475,13 +1422,7 @@ def is_observation(line: bytes) -> bool:
     Event logs begin with the version of their schema.
     """
     try:
-        said = parsed(line)
+        keys = parsed(line)
     except UnreadableError:
         return False
-    return "schema" not in said and str(said.get("kind")) in KINDS
-
-
-def only_about_kafka(path: Path, model: str | None) -> None:
-    """Refuse a recording of observations if another model is requested. Raises UsageError."""
-    if model not in (None, "kafka"):
-        raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")
+    return "schema" not in keys and str(keys.get("kind")) in KINDS

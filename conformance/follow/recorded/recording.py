@@ -1,10 +1,7 @@
 """A whole recording: its lines, and its records: records with equal values get distinct names, records that reach no
 broker are left out, and batches are folded.
 
-In:  a file of lines, or the objects on them. Lines that contradict earlier lines are one UsageError with file and line.
-Out: a `Recording`. Its requests of an operator to reassign the partition (`requests_in`). The same recording, once for
-     each way in which the records that only `send` lines show can have arrived (`ways`). The same recording with fewer
-     records, or None if nothing can be folded (`folded`).
+Lines that contradict earlier lines are one UsageError with file and line.
 
 A request to reassign the partition may be taken from its line on, up to its answer, which names the same replicas. A
 refused request is never taken; a request without an answer may be taken at any later time.
@@ -33,7 +30,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, count
+from itertools import chain, combinations, count, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -103,7 +100,7 @@ class Recording(Names):
     """The removed `send` lines, whose records reach no broker."""
 
     remarks: tuple[Remark, ...] = ()
-    """What is not modelled, and what is not used."""
+    """The remarks about events that are not modelled, and about parts that are not used."""
 
     first_replicas: int = 0
     """How many of the brokers are the replicas at the beginning, if the partition is reassigned; 0: it is not."""
@@ -143,16 +140,12 @@ class Recording(Names):
 
     def without_reassignments(self, why: str) -> Recording:
         """The recording for a model that has no reassignments; `why` says what is not modelled."""
-        lines = (
-            replace(line, replicas=None) if isinstance(line, Metadata) else line
-            for line in self.lines
-            if not line.is_about_reassignments
-        )
-        remarks = [
-            Remark(line.number, line.n, unmodelled=why, source=line.source) for _, line in self.claims(Reassignment)
-        ]
-        told = tuple(sorted((*self.remarks, *remarks), key=lambda line: line.n))
-        return replace(self, lines=tuple(lines), remarks=told, first_replicas=0)
+        kept = [line for line in self.lines if not line.is_about_reassignments]
+        lines = tuple(replace(line, replicas=None) if isinstance(line, Metadata) else line for line in kept)
+        requests = [line for _, line in self.claims(Reassignment)]
+        remarks = [Remark(line.number, line.n, unmodelled=why, source=line.source) for line in requests]
+        remarks = sorted((*self.remarks, *remarks), key=lambda line: line.n)
+        return replace(self, lines=lines, remarks=tuple(remarks), first_replicas=0)
 
     def claims(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         """The lines of one kind, with their positions in `lines`."""
@@ -160,12 +153,12 @@ class Recording(Names):
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled, nor
-    is a reassignment."""
+    """The remarks that say something. If a recording is followed online, unclean elections and reassignments are not
+    modelled."""
     remarks = []
-    for number, said in objects:
-        kind = KINDS.get(str(said.get("kind")))
-        line = read_line(path, number, said) if kind in (Remark, Fault) else None
+    for number, keys in objects:
+        kind = KINDS.get(str(keys.get("kind")))
+        line = read_line(path, number, keys) if kind in (Remark, Fault) else None
         if isinstance(line, ElectRequest) and line.is_unclean:
             remarks.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
         elif isinstance(line, Reassignment):
@@ -186,9 +179,9 @@ def unused_in(remarks: Iterable[Remark]) -> str:
 def typed(path: Path, objects: Objects) -> Iterator[Line]:
     """The lines of a recording, in order. Raises UsageError."""
     begins, before = None, -1
-    for position, (number, said) in enumerate(objects):
-        begins = begins or begins_of(path, number, said)
-        line = read_line(path, number, said, begins)
+    for position, (number, keys) in enumerate(objects):
+        begins = begins or begins_of(path, number, keys)
+        line = read_line(path, number, keys, begins)
         if isinstance(line, Header):
             if position:
                 raise bad_line(path, number, "a header after other lines; put one header first")
@@ -208,7 +201,7 @@ def since_start(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 class Consistency:
-    """What later lines must not contradict: the conditions of brokers, and the acks of producers."""
+    """The facts that later lines must not contradict: the conditions of brokers, and the acks of producers."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -220,33 +213,33 @@ class Consistency:
         """Note a fault of a replica. Raises UsageError if the broker's condition excludes the fault."""
         condition, since = self._conditions.get(line.broker, ("running", 0))
         if condition not in ALLOWED[line.what]:
-            told = f"is {condition} since line {since}" if since else "runs from the start"
+            why = f"broker {line.broker} " + (f"is {condition} since line {since}" if since else "runs from the start")
             cure = "correct the line, or add the missing one"
-            raise bad_line(self.path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
+            raise bad_line(self.path, line.number, f"{line.what.value}: {why}; {cure}")
         self._conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
 
     def produce(self, line: Line) -> None:
         """Note the acks of a producer. Raises UsageError if another line shows others."""
         for acks in line.all(LineReader.acks):
             if self.acks not in (None, acks):
-                what = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
-                raise bad_line(self.path, line.number, f"{what}; split the recording: acks may not change in it")
+                defect = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
+                raise bad_line(self.path, line.number, f"{defect}; split the recording: acks may not change in it")
             if self.acks is None:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
         """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
         if line is not None:
-            what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
-            raise bad_line(self.path, line.number, what)
+            defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
+            raise bad_line(self.path, line.number, defect)
 
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
     lines = _told_apart(list(typed(path, objects or _objects(path, content))))
     header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
-    said = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
-    claims = list(since_start(said))
+    claiming = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
+    claims = list(since_start(claiming))
     consistency = Consistency(path)
     first = _first_replicas(path, claims, header)
     replicas = _brokers(path, claims, header, consistency)
@@ -284,20 +277,19 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
     The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, the
     formerly last known state may be an old one, too.
     """
-    states: defaultdict[int, list[Metadata]] = defaultdict(list)
+    states: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     is_doubtful = False
     for line in lines:
         if isinstance(line, Metadata) and line.leader_epoch is not None and line.partition_epoch is None:
             before = states[line.leader_epoch]
-            is_last = bool(before) and before[-1].isr == line.isr
-            is_known = any(earlier.isr == line.isr for earlier in before)
-            if line.seen_by is not None and is_known and (is_doubtful or not is_last):
+            is_last = before[-1:] == [line.isr]
+            if line.seen_by is not None and line.isr in before and (is_doubtful or not is_last):
                 is_doubtful = True
                 shown = line.seen_by, line.leader, line.leader_epoch, None, None
                 yield View(line.number, line.n, *shown, source=line.source)
                 continue
             is_doubtful &= is_last
-            before.append(line)
+            before.append(line.isr)
         yield line
 
 
@@ -346,8 +338,8 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     order: list[str] = []
     for line in claims:
         if isinstance(line, Sent) and line.value in first_lines:
-            what = f"{line.value} is sent after it was observed at line {first_lines[line.value]}"
-            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
+            defect = f"{line.value} is sent after it was observed at line {first_lines[line.value]}"
+            raise bad_line(path, line.number, f"{defect}; give each record a distinct value")
         next_one: str | None = None
         for value in reversed(dict.fromkeys(line.named)):  # copies appear later
             if value not in first_lines:
@@ -364,7 +356,7 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
 
 @dataclass
 class Request:
-    """A request of an operator: the positions of its line and of its answer (None: there is none)."""
+    """A request of an operator, with the positions of its line and of its answer (None: without an answer)."""
 
     target: frozenset[int] | None
     """The requested replicas; None: the reassignment is cancelled."""
@@ -385,10 +377,10 @@ def requests_in(lines: Sequence[Line]) -> list[Request]:
         if isinstance(line, Reassignment):
             requests.append(Request(line.replicas, position))
         elif isinstance(line, Reassigned):
-            open_ones = (one for one in requests if one.until is None and one.target == line.replicas)
-            request = next(open_ones, None)
-            if request is not None:
-                request.until, request.is_refused = position, line.is_refused
+            for request in requests:
+                if request.until is None and request.target == line.replicas:
+                    request.until, request.is_refused = position, line.is_refused
+                    break
     return requests
 
 
@@ -455,15 +447,15 @@ class _OwnNames:
         shown: set[str] = set()
         acked: set[str] = set()
         for line in lines:
-            own = self._renamed(line)
+            renamed = self._renamed(line)
             is_repeated = any(value in self.repeated for value in line.all(LineReader.record))
-            is_late = isinstance(own, Sent) and own.value in shown
-            is_again = isinstance(own, Acked) and own.value in acked
+            is_late = isinstance(renamed, Sent) and renamed.value in shown
+            is_again = isinstance(renamed, Acked) and renamed.value in acked
             if is_repeated and (is_late or is_again):
-                own = Remark(line.number, line.n, source=line.source)
-            shown.update(own.named)
-            acked |= {own.value} if isinstance(own, Acked) else set()
-            yield own
+                renamed = Remark(line.number, line.n, source=line.source)
+            shown.update(renamed.named)
+            acked |= {renamed.value} if isinstance(renamed, Acked) else set()
+            yield renamed
 
     def _renamed(self, line: Line) -> Line:
         def renamed(value: str) -> str:
@@ -490,17 +482,8 @@ Batch = tuple[Sent, ...]
 def unknown_requests(recording: Recording) -> list[Batch]:
     """The requests whose records no line shows after they were sent."""
     shown = {value for line in recording.lines if not isinstance(line, Sent) for value in line.named}
-    requests: list[list[Sent]] = []
-    before = None
-    for line in recording.lines:
-        is_unknown = isinstance(line, Sent) and line.value not in shown
-        if isinstance(line, Sent) and is_unknown:
-            if before is not None and before.number == line.number:
-                requests[-1].append(line)
-            else:
-                requests.append([line])
-        before = line if is_unknown else None
-    return [tuple(lines) for lines in requests]
+    unknown = groupby(recording.lines, lambda line: isinstance(line, Sent) and line.value not in shown and line.number)
+    return [tuple(line for line in lines if isinstance(line, Sent)) for number, lines in unknown if number]
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
@@ -545,7 +528,7 @@ def folded(recording: Recording) -> Recording | None:
 
 
 def _places(recording: Recording) -> dict[str, int]:
-    """The offset of each record that has the same offset, and no other neighbour there, wherever it is shown."""
+    """The offset of each record that all lines show at the same offset, where no line shows a different record."""
     offsets: defaultdict[str, set[int]] = defaultdict(set)
     values: defaultdict[int, set[str]] = defaultdict(set)
     for line in recording.lines:
@@ -555,24 +538,24 @@ def _places(recording: Recording) -> dict[str, int]:
     return {value: min(at) for value, at in offsets.items() if len(at) == 1 == len(values[min(at)])}
 
 
-def _is_together(recording: Recording, one: str, other: str, places: Mapping[str, int], bounds: set[int]) -> bool:
+def _is_together(recording: Recording, earlier: str, later: str, places: Mapping[str, int], bounds: set[int]) -> bool:
     """Whether two consecutive records can be folded."""
-    if one not in places or places.get(other) != places[one] + 1 or places[other] in bounds:
+    if earlier not in places or places.get(later) != places[earlier] + 1 or places[later] in bounds:
         return False
     for line in recording.lines:
-        if (one in line.held) != (other in line.held):
+        if (earlier in line.held) != (later in line.held):
             return False
-        if line.held_in and one in line.held:
-            at = line.held.index(one)
+        if line.held_in and earlier in line.held:
+            at = line.held.index(earlier)
             if line.held_in[at] != line.held_in[at + 1]:
                 return False
-    return all(_follows(recording, kind, one, other) for kind in (Sent, Acked))
+    return all(_follows(recording, kind, earlier, later) for kind in (Sent, Acked))
 
 
-def _follows(recording: Recording, kind: type[Sent | Acked], one: str, other: str) -> bool:
+def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
     """Whether the second record's line of this kind comes directly after the first one's, or both have none."""
-    positions = {line.value: at for at, line in recording.claims(kind) if line.value in (one, other)}
-    return not positions or (len(positions) == 2 and positions[other] == positions[one] + 1)
+    positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
+    return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 
 
 class _Fold:

@@ -1,14 +1,10 @@
-"""Many packed states at once: their variables as columns of values, and claims, which are true in some of them.
-
-In:  states as words (checker/compile/layout.py), one row each, with the monitors of the paths to them.
-Out: columns of whole numbers; for each claim of a line, in which states it is true, and the actual values in the
-     others.
-"""
+"""Many packed states at once: their variables as columns of values, and claims, which are true in some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -28,7 +24,8 @@ Truths = NDArray[np.bool_]
 Variable = tuple[str, *tuple[int, ...]]
 """A variable: the name of a field, and its indices."""
 
-Told = Callable[[Sequence[int]], str]
+Spell = Callable[[Sequence[int]], str]
+"""Turns the values in one state into text."""
 
 
 def alters_partitions(instance: Instance) -> bool:
@@ -109,16 +106,15 @@ class Claim:
     """One condition on a state, evaluated on many states at once."""
 
     says: str
-    """Its text."""
+    """The condition in words."""
 
     is_true: Callable[[Words, Words], Truths]
-    """For each of many states and their monitors, whether it is true."""
+    """For each of many states and their monitors, whether the condition is true."""
 
     columns: Callable[[Words, Words], list[Numbers]]
     """The values in the states that the condition is about."""
 
-    told: Told
-    """Turns the values of one state into text."""
+    spell: Spell
 
     cells: tuple[tuple[Variable, int], ...] = ()
     """The variables and their values, if the condition is that variables have certain values."""
@@ -159,7 +155,7 @@ class Place:
     earlier: Sequence[Any]
     """The lines before it."""
 
-    seen: Sequence[Bits]
+    sighted: Sequence[Bits]
     """For each replica, how many of the observed checkpoints of its process have occurred."""
 
     elsewhere: Mapping[int, Bits]
@@ -216,7 +212,7 @@ class Place:
         """The value of a variable in every state."""
         return self.cells.column(states, name, *index)
 
-    def equal(self, says: str, variables: Sequence[Variable], wanted: Sequence[int], told: Told) -> Claim:
+    def equal(self, says: str, variables: Sequence[Variable], wanted: Sequence[int], spell: Spell) -> Claim:
         """The claim that each of these variables has its wanted value."""
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
@@ -226,12 +222,16 @@ class Place:
             pairs = zip(columns(states, monitors), wanted, strict=True)
             return self.all_of(states, (column == value for column, value in pairs))
 
-        return Claim(says, is_true, columns, told, tuple(zip(variables, wanted, strict=True)))
+        return Claim(says, is_true, columns, spell, tuple(zip(variables, wanted, strict=True)))
 
-    def never(self, says: str, told: str) -> Claim:
+    def cell(self, says: str, variable: Variable, value: int, spell: Callable[[int], str] = str) -> Claim:
+        """The claim that a variable has this value."""
+        return self.equal(says, [variable], [value], lambda values: spell(values[0]))
+
+    def never(self, says: str, why: str) -> Claim:
         """A claim that is true in no state."""
         return Claim(
-            says, lambda states, monitors: self.any_of(states, ()), lambda states, monitors: [], lambda values: told
+            says, lambda states, monitors: self.any_of(states, ()), lambda states, monitors: [], lambda values: why
         )
 
     def claim(
@@ -239,11 +239,11 @@ class Place:
         says: str,
         is_true: Callable[[Words, Words], Truths],
         columns: Callable[[Words, Words], list[Numbers]],
-        told: Told,
+        spell: Spell,
         *reads: str,
     ) -> Claim:
         """A claim about the values of these fields."""
-        return Claim(says, is_true, columns, told, reads=reads)
+        return Claim(says, is_true, columns, spell, reads=reads)
 
     def members(self, says: str, field: str, members: frozenset[int]) -> Claim:
         """The claim that these brokers are the members of a set."""
@@ -257,18 +257,12 @@ class Place:
     @staticmethod
     def all_of(states: Words, truths: Iterable[Truths]) -> Truths:
         """For each state, whether all of these are true."""
-        found: Truths = np.ones(len(states), bool)
-        for one in truths:
-            found &= one
-        return found
+        return reduce(np.logical_and, truths, np.ones(len(states), bool))
 
     @staticmethod
     def any_of(states: Words, truths: Iterable[Truths]) -> Truths:
         """For each state, whether one of these is true."""
-        found: Truths = np.zeros(len(states), bool)
-        for one in truths:
-            found |= one
-        return found
+        return reduce(np.logical_or, truths, np.zeros(len(states), bool))
 
     @staticmethod
     def where(truths: Truths, column: Numbers) -> Numbers:
@@ -283,6 +277,10 @@ class Place:
         """A broker, by its name in the recording."""
         return "nobody" if replica == NONE else f"broker {self.names.brokers[replica]}"
 
+    def spell_epoch(self, epoch: int) -> str:
+        """A leader epoch, as the recording counts it."""
+        return f"epoch {epoch + self.names.first_epoch}"
+
     def spell_epochs(self, epochs: Sequence[int]) -> str:
         """The leader epochs of the records of a log, as the recording counts them."""
         return self.listed([epoch + self.names.first_epoch for epoch in epochs if epoch != NONE])
@@ -293,5 +291,5 @@ class Place:
 
     @staticmethod
     def listed(values: Sequence[object]) -> str:
-        """The values in one text; "empty" if there are none."""
+        """The values in one text; "empty" without values."""
         return " ".join(map(str, values)) or "empty"

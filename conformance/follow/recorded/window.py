@@ -1,8 +1,5 @@
 """Where the window is, and the lines of the recording in its terms.
 
-In:  the lines of a recording, and the moves of the window (online/moving.py).
-Out: what lines.py needs to count lines from the beginning of the window, or why a line is false in all states.
-
 What a line says of the part before the window is compared with what is known of that part: a digest of the settled
 records and of their epochs, the ends of short logs, and the recently settled records. Parts that cannot be compared are
 left out and counted (`unchecked`).
@@ -24,8 +21,8 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """The end of a log that ends before the guard, its high watermark if it is the same in all states, and its cache
-    of leader epochs; counted as in the window before the move.
+    """The end of a log that ends before the guard, and its high watermark if it is the same in all states; counted as
+    in the window before the move.
     """
 
     length: int
@@ -34,31 +31,36 @@ class Short:
 
 @dataclass(frozen=True)
 class Move:
-    """The window moves so that the guard is the record at `guard`, an offset in the present window.
-
-    `records`, `epochs` and `partition_epochs` are subtracted. `values` and `guard_epochs` are the settled records by
-    number with their epochs, up to the guard. `caches` are the entries of each broker's epoch cache up to the guard,
-    None for a short log. `acknowledged` says for each record up to the guard whether it is acknowledged in all states
-    (True), in none (False), or in some (None).
-    """
+    """The window moves so that a settled record becomes its guard."""
 
     guard: int
+    """The offset of this record in the present window."""
+
     records: int
     epochs: int
     partition_epochs: int
+    """The numbers that are subtracted from record numbers, leader epochs and partition epochs."""
+
     numbers: tuple[int, ...]
+    """The settled records up to the guard, by number."""
+
     number_epochs: tuple[int, ...]
+    """The leader epochs of the settled records up to the guard."""
+
     shorts: Mapping[int, Short]
+    """The logs that end before the guard, by broker."""
+
     caches: Mapping[int, tuple[tuple[int, int], ...]]
+    """The entries of each broker's epoch cache up to the guard."""
+
     acknowledged: tuple[bool | None, ...]
+    """For each record up to the guard, whether it is acknowledged in all states (True), in none (False), or in some."""
 
 
 @dataclass(frozen=True)
-class ShortLog:
-    """A log that ends before the guard: its length, its high watermark (None: not known) and its digests."""
+class ShortLog(Short):
+    """A log that ends before the guard, counted as in the recording, with its digests."""
 
-    length: int
-    high_watermark: int | None
     digests: Digests
 
 
@@ -87,8 +89,8 @@ class Prefix:
 
     def append(self, value: str, epoch: int) -> None:
         """Add the next settled record."""
-        self._values.update(_spelled(value))
-        self._epochs.update(b"%d " % epoch)
+        self._values.update(_spelled([value]))
+        self._epochs.update(_spelled([epoch]))
         self.length += 1
 
     @property
@@ -97,17 +99,13 @@ class Prefix:
         return Digests(self._values.digest(), self._epochs.digest())
 
 
-def _spelled(value: str) -> bytes:
-    encoded = value.encode()
-    return b"%d:%s" % (len(encoded), encoded)
+def _spelled(items: Sequence[str | int]) -> bytes:
+    """The values of records, each with its length, or their leader epochs."""
+    return b"".join(b"%d " % item if isinstance(item, int) else b"%d:%s" % (len(item), item.encode()) for item in items)
 
 
-def _digest_of_values(values: Sequence[str]) -> bytes:
-    return blake2b(b"".join(map(_spelled, values)), digest_size=16).digest()
-
-
-def _digest_of_epochs(epochs: Sequence[int]) -> bytes:
-    return blake2b(b"".join(b"%d " % epoch for epoch in epochs), digest_size=16).digest()
+def _digest(items: Sequence[str | int]) -> bytes:
+    return blake2b(_spelled(items), digest_size=16).digest()
 
 
 class Window:
@@ -116,10 +114,9 @@ class Window:
     `offset` is the offset in the recording of the window's offset 0, and so for `epoch` and `partition_epoch`.
     """
 
-    def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int, log_size: int) -> None:
+    def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
         self.brokers = brokers
         self.records = records
-        self.log_size = log_size
         self.has_guard = False
         self.offset = 0
         self.epoch = first_epoch
@@ -138,11 +135,11 @@ class Window:
     def move(self, by: Move) -> None:
         """Move the window: note what is left behind."""
         records = zip(by.numbers, by.number_epochs, strict=True)
-        known = [(self.values[number], epoch + self.epoch) for number, epoch in records]
+        settled = [(self.values[number], epoch + self.epoch) for number, epoch in records]
         if self.has_guard:
-            known[0] = (known[0][0], self.guard_epoch)
+            settled[0] = (settled[0][0], self.guard_epoch)
         digests = {self.prefix.length: self.prefix.digests}
-        for value, epoch in known[int(self.has_guard) :]:  # the guard is in the digests already
+        for value, epoch in settled[int(self.has_guard) :]:  # the guard is in the digests already
             self.prefix.append(value, epoch)
             digests[self.prefix.length] = self.prefix.digests
         self.shorts = {replica: self._short(replica, short, digests) for replica, short in by.shorts.items()}
@@ -150,12 +147,10 @@ class Window:
             if not (self.has_guard and at == 0):
                 self.settled[self.values[number]] = (self.offset + at, by.acknowledged[number])
                 self.recent[self.offset + at] = self.values[number]
-        for offset in list(self.recent)[: max(0, len(self.recent) - MOST_RECENT)]:
-            del self.recent[offset]
-        for value in list(self.settled)[: max(0, len(self.settled) - MOST_SETTLED)]:
-            del self.settled[value]
+        self.recent = dict(list(self.recent.items())[-MOST_RECENT:])
+        self.settled = dict(list(self.settled.items())[-MOST_SETTLED:])
         self.values = self.values[by.records :]
-        self.guard_epoch = known[-1][1]
+        self.guard_epoch = settled[-1][1]
         self.offset += by.guard
         self.epoch += by.epochs
         self.partition_epoch += by.partition_epochs
@@ -164,9 +159,8 @@ class Window:
     def _short(self, replica: int, short: Short, digests: Mapping[int, Digests]) -> ShortLog:
         if self.has_guard and short.length == 0:
             return self.shorts[replica]  # it was short before
-        mark = short.high_watermark
+        length, mark = short.length + self.offset, short.high_watermark
         is_shown = mark is not None and (mark > 0 or not self.has_guard)
-        length = short.length + self.offset
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
@@ -215,10 +209,10 @@ class Window:
     @staticmethod
     def _check(log: Sequence[str], epochs: Sequence[int] | None, digests: Digests) -> None:
         length = len(log)
-        if _digest_of_values(log) != digests.values:
-            raise FalseLine(f"one of the first {length} records is another one, in every log")
-        if epochs is not None and _digest_of_epochs(epochs[:length]) != digests.epochs:
-            raise FalseLine(f"one of the first {length} records has another epoch, in every log")
+        if _digest(log) != digests.values:
+            raise FalseLine(f"one of the first {length} records is different in every log")
+        if epochs is not None and _digest(epochs[:length]) != digests.epochs:
+            raise FalseLine(f"one of the first {length} records has another epoch in every log")
 
     def check_guard(self, epoch: int | None) -> None:
         """The guard has this leader epoch. Raises FalseLine."""

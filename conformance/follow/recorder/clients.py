@@ -1,8 +1,5 @@
 """The clients of a recorded run that the scheduler does not have: an idempotent producer, consumers, an administrator.
 
-In:  a `Plan`, a `Cluster`, a seed.
-Out: `Act`s, one at a time, each passed to the recorder when it is complete.
-
 An act is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that the model
 lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
 Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
@@ -39,7 +36,7 @@ LOSS_SHARE = 0.1
 """How often a producer's request is lost."""
 
 STALE_SHARE = 0.1
-"""How often a producer mistakes another broker for the leader."""
+"""How often a producer sends to a broker that does not lead."""
 
 RETRY_SHARE = 0.5
 """How often a producer with an unanswered or failed request sends it again, in place of a new record."""
@@ -87,7 +84,7 @@ class Clients:
         self._tell(Act(self._cluster.now, name, arguments))
 
     def _leaders(self) -> list[BrokerView]:
-        return [one for one in self._cluster.observe().brokers if one.leadership is not None and not one.is_frozen]
+        return [view for view in self._cluster.observe().brokers if view.leadership is not None and not view.is_frozen]
 
     # ------------------------------------------------------------------------------------------------------- producer
 
@@ -96,7 +93,7 @@ class Clients:
         random = self._random
         unacknowledged = self._unacknowledged()
         is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
-        leaders = [one.number for one in self._leaders()]
+        leaders = [view.number for view in self._leaders()]
         broker = random.choice(self._cluster.brokers if is_stale or not leaders else leaders)
         try:
             if broker in leaders and not is_lost:
@@ -114,30 +111,33 @@ class Clients:
         """The first requests for the records that have a number in the producer's epoch, and are not acknowledged."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
-        now, acknowledged = len(producer.identities) - 1, {one.payload for one in sent if one.is_acknowledged}
-        present = [one for one in sent if one.retry_of is None and latest[one.payload] == now]
-        return [one.number for one in present if one.payload not in acknowledged]
+        now, acknowledged = (
+            len(producer.identities) - 1,
+            {request.payload for request in sent if request.is_acknowledged},
+        )
+        present = [request for request in sent if request.retry_of is None and latest[request.payload] == now]
+        return [request.number for request in present if request.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
         """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
         otherwise the answer to one of them would be lost.
         """
         producer, sent = self._producer()
-        waiting = [one for one in sent if first in (one.number, one.retry_of) and one.is_in_flight]
+        waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
         number = self._cluster.resend(first, broker)
         message = self._send(number, is_lost=is_lost)
         producer_now, sent_now = self._producer()
         has_effect = not sent_now[number].is_failed or producer_now.identities != producer.identities
         if has_effect:
-            for one in waiting:
-                self._cluster.disconnect(one.number)
+            for request in waiting:
+                self._cluster.disconnect(request.number)
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
         """Let a request reach its broker, or lose it; give it up if the model cannot wait for the answer."""
         _, sent = self._producer()
         request = sent[number].request
-        message = next(one for one in self._cluster.messages() if one.number == request)
+        message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
         if not is_lost:
             self._cluster.deliver(request)
         elif ModelGap.REQUEST_IS_LATE in self._plan.allowed:
@@ -145,8 +145,8 @@ class Clients:
         else:
             self._cluster.drop(request)
         self.answer_producer()
-        one = self._producer()[1][number]
-        waits = one.is_in_flight and self._cluster.observe_broker(one.broker).mistakes(one)
+        sent_request = self._producer()[1][number]
+        waits = sent_request.is_in_flight and self._cluster.observe_broker(sent_request.broker).mistakes(sent_request)
         if waits and ModelGap.MISTAKEN_REQUEST_WAITS not in self._plan.allowed:
             self._cluster.disconnect(number)
         return message
@@ -161,7 +161,7 @@ class Clients:
     def _producer(self) -> tuple[ProducerView, tuple[Sent, ...]]:
         """The idempotent producer, and everything that it has sent."""
         view = self._cluster.observe()
-        return next(one for one in view.producers if one.name == PRODUCER), dict(view.sent)[PRODUCER]
+        return next(producer for producer in view.producers if producer.name == PRODUCER), dict(view.sent)[PRODUCER]
 
     # ------------------------------------------------------------------------------------------------------- consumers
 
@@ -172,10 +172,10 @@ class Clients:
         if not leaders or consumer in self.stopped:
             return
         broker = self._random.choice(leaders).number
-        known = self._view_of(consumer).leader_epoch
+        epoch = self._view_of(consumer).leader_epoch
         self._learn(consumer, broker)
         now, changes = self._view_of(consumer), self._random.random() < RETURN_SHARE
-        if now.leader_epoch != known:
+        if now.leader_epoch != epoch:
             pass  # the consumer fetches the next time
         elif now.preferred_read_replica is None:
             self._fetch(consumer, broker, self._random.choice(self._cluster.brokers) if changes else None)
@@ -205,24 +205,26 @@ class Clients:
 
     def _finish(self, consumer: int) -> list[Message]:
         """Deliver the requests of a consumer, and the responses, until none is left; return the responses."""
-        name, found = reader_of(consumer), []
-        while messages := [one for one in self._cluster.messages() if name in (one.source, one.destination)]:
+        name, responses = reader_of(consumer), []
+        while messages := [
+            message for message in self._cluster.messages() if name in (message.source, message.destination)
+        ]:
             self._cluster.deliver(messages[0].number)
             if messages[0].destination == name:
-                found.append(messages[0])
-        return found
+                responses.append(messages[0])
+        return responses
 
     def _view_of(self, consumer: int) -> ConsumerView:
-        return next(one for one in self._cluster.observe_consumers() if one.name == reader_of(consumer))
+        return next(view for view in self._cluster.observe_consumers() if view.name == reader_of(consumer))
 
     # --------------------------------------------------------------------------------------- segments and administrator
 
     def _roll(self) -> None:
         """The log of a broker rolls its segment, unless it has no new record."""
         brokers = [
-            one.number
-            for one in self._cluster.observe().brokers
-            if one.is_up and max(one.producers.snapshot_offset, one.log_start_offset) < one.log_end_offset
+            view.number
+            for view in self._cluster.observe().brokers
+            if view.is_up and max(view.producers.snapshot_offset, view.log_start_offset) < view.log_end_offset
         ]
         if brokers:
             broker = self._random.choice(brokers)

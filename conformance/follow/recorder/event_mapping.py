@@ -1,8 +1,5 @@
 """Maps a cluster event to the model action that it implements, judged by the cluster's state before and after it.
 
-In:  an act of the scheduler or of a client, and the state of the cluster before and after it (`Moment`).
-Out: `MappedEvent`s: the model's actions with their arguments, in order; none if the model does not represent the event.
-
 One act is one action, but a consumer's fetch can bring several records.
 
 The model is not consulted: an event is mapped whether or not the model allows it.
@@ -21,24 +18,7 @@ from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
 from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.cluster.network.messages import (
-    Acks,
-    AlterIsrRequest,
-    AlterIsrResponse,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    DeleteRecordsRequest,
-    Errors,
-    FetchRequest,
-    FetchResponse,
-    LeaderAndIsr,
-    ListOffsetsResponse,
-    MetadataImage,
-    OffsetKind,
-    OffsetsForLeaderEpochResponse,
-    ProduceRequest,
-    ProduceResponse,
-)
+from isrcheck.conformance.cluster.network import messages
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import ProducerStamp
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
@@ -76,7 +56,7 @@ class Moment:
 
     def consumer(self, number: int) -> ConsumerView:
         """The model's consumer with that number."""
-        return next(one for one in self.view.consumers if one.name == reader_of(number))
+        return next(view for view in self.view.consumers if view.name == reader_of(number))
 
 
 @dataclass(frozen=True)
@@ -91,12 +71,12 @@ class MappedEvent:
 def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
     """The model actions of an act; restarts are mapped by the recorder (record.py)."""
     match act.name, act.arguments:
-        case (("deliver" | "drop"), (Message(payload=ProduceRequest(stamp=ProducerStamp())) as message,)):
+        case (("deliver" | "drop"), (Message(payload=messages.ProduceRequest(stamp=ProducerStamp())) as message,)):
             return _numbered(message, before, after)
         case "read", (int(consumer), int(broker)):
             return _read(consumer, broker, before, after)
-    found = _single(act, before, after)
-    return () if found is None else (found,)
+    event = _single(act, before, after)
+    return () if event is None else (event,)
 
 
 def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
@@ -141,54 +121,56 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
     """Whether a broker still has to truncate its log according to a response of a source."""
-    return any(one.source == source and one.diverging for one in moment.view.brokers[broker].fetchers)
+    return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
     """The mode of a broker's fetcher for a source."""
-    return next((one.mode for one in moment.view.brokers[broker].fetchers if one.source == source), None)
+    return next((fetcher.mode for fetcher in moment.view.brokers[broker].fetchers if fetcher.source == source), None)
 
 
 def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     there = message.destination
-    if isinstance(message.payload, AlterIsrRequest | AlterIsrResponse):
+    if isinstance(message.payload, messages.AlterIsrRequest | messages.AlterIsrResponse):
         return _about_isr(message, before)
     if not isinstance(there, int):
         return None
     old, new, source = before.view.brokers[there], after.view.brokers[there], message.source
     match message.payload:
-        case LeaderAndIsr() as told if _role(old) != _role(new):
-            role = "leader" if told.leader == there else "follower"
-            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": told.leader_epoch})
-        case ProduceRequest() as request:
+        case messages.LeaderAndIsr() as metadata if _role(old) != _role(new):
+            role = "leader" if metadata.leader == there else "follower"
+            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": metadata.leader_epoch})
+        case messages.ProduceRequest() as request:
             return _produced(message, request, old, new, after)
-        case FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
+        case messages.FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
             return MappedEvent("leader_handles_fetch", there, {"leader": there, "follower": source})
-        case FetchResponse() as answer if isinstance(source, int):
+        case messages.FetchResponse() as answer if isinstance(source, int):
             arguments = {"follower": there, "leader": source}
-            is_waited_for = message.in_reply_to in [one.outstanding for one in old.fetchers if one.source == source]
+            is_waited_for = message.in_reply_to in [
+                fetcher.outstanding for fetcher in old.fetchers if fetcher.source == source
+            ]
             is_known = is_waited_for and before.stage(there, source) >= Fetch.ANSWERED
             is_followed = mode_of(before, there, source) is Mode.FETCHING
             if _log(old) != _log(new) or (is_known and is_followed and answer.fetch_offset == old.log_end_offset):
                 return MappedEvent(_effect_of(answer, there, source, after), there, arguments)
             if is_known:
                 return MappedEvent("response_is_lost", there, arguments)
-        case OffsetsForLeaderEpochResponse() if isinstance(source, int):
+        case messages.OffsetsForLeaderEpochResponse() if isinstance(source, int):
             is_done = (
                 mode_of(before, there, source) is Mode.TRUNCATING and mode_of(after, there, source) is Mode.FETCHING
             )
             if is_done or _log(old) != _log(new):
                 return MappedEvent("follower_reconciles", there, {"follower": there, "leader": source})
-        case DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
+        case messages.DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
             arguments = {"leader": there, "offset": new.log_start_offset}
             return MappedEvent("leader_deletes_records", there, arguments)
-        case ListOffsetsResponse() as found if isinstance(source, int) and _log(old) != _log(new):
-            action = "follower_is_out_of_range" if found.kind is OffsetKind.LATEST else "follower_starts_over"
+        case messages.ListOffsetsResponse() as answer if isinstance(source, int) and _log(old) != _log(new):
+            action = "follower_is_out_of_range" if answer.kind is messages.OffsetKind.LATEST else "follower_starts_over"
             return MappedEvent(action, there, {"follower": there, "leader": source})
     return None
 
 
-def _effect_of(answer: FetchResponse, there: int, source: int, after: Moment) -> str:
+def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: Moment) -> str:
     """The action of a follower that applies a response."""
     if answer.diverging_epoch is None:
         return "follower_applies_response"
@@ -199,7 +181,7 @@ def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
     """The controller handles a leader's request, or its answer arrives; refusals, and messages of or to an earlier
     process of the broker, are not in the model.
     """
-    request = isinstance(message.payload, AlterIsrRequest)
+    request = isinstance(message.payload, messages.AlterIsrRequest)
     broker, process = (
         (message.source, message.source_process) if request else (message.destination, message.destination_process)
     )
@@ -208,43 +190,45 @@ def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
         is_earlier = before.view.brokers[broker].is_up and before.view.brokers[broker].process != process
         arguments = {"leader": broker}
         return None if is_earlier else MappedEvent("controller_handles_alter_partition", None, arguments)
-    heard = (Errors.NONE, Errors.INELIGIBLE_REPLICA)
-    if not isinstance(message.payload, AlterIsrResponse) or message.payload.error not in heard:
+    heard = (messages.Errors.NONE, messages.Errors.INELIGIBLE_REPLICA)
+    if not isinstance(message.payload, messages.AlterIsrResponse) or message.payload.error not in heard:
         return None
     return MappedEvent("leader_hears_answer", broker, {"leader": broker})
 
 
 def _produced(
-    message: Message, request: ProduceRequest, old: BrokerView, new: BrokerView, after: Moment
+    message: Message, request: messages.ProduceRequest, old: BrokerView, new: BrokerView, after: Moment
 ) -> MappedEvent | None:
     if new.log_end_offset > old.log_end_offset:
         return MappedEvent("producer_appends", new.number, {"leader": new.number})
     answer = after.answer_to(message.number)
-    told = None if answer is None else answer.payload
-    if isinstance(told, ProduceResponse) and told.error is Errors.NOT_ENOUGH_REPLICAS:
+    payload = None if answer is None else answer.payload
+    if isinstance(payload, messages.ProduceResponse) and payload.error is messages.Errors.NOT_ENOUGH_REPLICAS:
         return MappedEvent("producer_is_refused", new.number, {"leader": new.number})
-    return MappedEvent("send_is_lost", None) if request.acks is Acks.NONE else None
+    return MappedEvent("send_is_lost", None) if request.acks is messages.Acks.NONE else None
 
 
 def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
     """A request of an idempotent producer, which a broker has handled, or which was lost."""
-    assert isinstance(message.payload, ProduceRequest)
+    assert isinstance(message.payload, messages.ProduceRequest)
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
     is_first = record not in before.numbers.values()
-    sent = next(one for _, all_sent in after.view.sent for one in all_sent if one.request == message.number)
+    sent = next(
+        candidate for _, all_sent in after.view.sent for candidate in all_sent if candidate.request == message.number
+    )
     if after.producer_epoch > before.producer_epoch:
         now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
         action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"
         return (MappedEvent(action, there, {"leader": there, "record": record}),)
-    is_answered_well = sent.outcome in (None, Errors.NONE)
+    is_answered_well = sent.outcome in (None, messages.Errors.NONE)
     if is_answered_well and after.view.brokers[there].mistakes(sent):
         return (MappedEvent("leader_mistakes_request", there, {"record": record, "leader": there}),)
     if is_answered_well or _has_appended(there, before, after):
         if is_first:
             return (MappedEvent("producer_appends", there, {"leader": there}),)
         return (MappedEvent("producer_resends", there, {"record": record, "leader": there}),)
-    if is_first and sent.outcome is Errors.NOT_ENOUGH_REPLICAS:
+    if is_first and sent.outcome is messages.Errors.NOT_ENOUGH_REPLICAS:
         return (MappedEvent("producer_is_refused", there, {"leader": there}),)
     return (MappedEvent("request_fails", None, {"record": record}),) if is_first else ()
 
@@ -266,7 +250,7 @@ def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[Ma
         return (MappedEvent("consumer_is_sent_to_follower", None, arguments),)
     if new.preferred_read_replica != old.preferred_read_replica:
         return (MappedEvent("consumer_returns_to_leader", None, {"consumer": consumer}),)
-    if new.error is Errors.OFFSET_OUT_OF_RANGE:
+    if new.error is messages.Errors.OFFSET_OUT_OF_RANGE:
         reset = MappedEvent("consumer_is_out_of_range", None, {"consumer": consumer, "leader": broker})
         return (reset,) if new.position != old.position else ()
     if new.position == old.position and new.known_end_offset != old.known_end_offset:
@@ -277,12 +261,12 @@ def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[Ma
 
 def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     source, there = message.source, message.destination
-    if isinstance(message.payload, AlterIsrResponse) and isinstance(there, int):
+    if isinstance(message.payload, messages.AlterIsrResponse) and isinstance(there, int):
         action = "answer_to_leader_is_lost" if before.view.brokers[there].is_up else "leader_hears_answer"
         return MappedEvent(action, there, {"leader": there})
-    if isinstance(message.payload, ProduceRequest) and message.payload.acks is Acks.NONE:
+    if isinstance(message.payload, messages.ProduceRequest) and message.payload.acks is messages.Acks.NONE:
         return MappedEvent("send_is_lost", None)
-    if not (isinstance(message.payload, FetchResponse) and isinstance(source, int) and isinstance(there, int)):
+    if not (isinstance(message.payload, messages.FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
     if before.stage(there, source) < Fetch.ANSWERED or after.stage(there, source) != Fetch.NONE:
         return None  # no process awaits it
@@ -323,12 +307,12 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
     match act.name, act.arguments:
         case (("fence" | "notice dead"), (int(broker),)):
             return _without(broker, "controller_fences", before, after, None)
-        case "deliver", (Message(payload=MetadataImage()) as message,):
+        case "deliver", (Message(payload=messages.MetadataImage()) as message,):
             there = int(message.destination)
             was, now = (moment.projected["metadata_position"][there] for moment in (before, after))
             arguments = {"broker": there, "partition_epoch": now}
             return None if was == now else MappedEvent("broker_applies_metadata", there, arguments)
-        case "deliver", (Message(payload=BrokerHeartbeatRequest()) as message,):
+        case "deliver", (Message(payload=messages.BrokerHeartbeatRequest()) as message,):
             return _beaten(int(message.source), before, after)
     return None
 
@@ -344,12 +328,12 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
     return None
 
 
-def _without(broker: int, what: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
-    """The controller continues without a broker: the leader stays, or another leader or none follows it."""
+def _without(broker: int, change: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
+    """The controller continues without a broker: the leader stays, or another leader follows, or no leader."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
-    name = f"{what}_{role}" if what == "controller_fences" else f"{role}_{what}"
+    name = f"{change}_{role}" if change == "controller_fences" else f"{role}_{change}"
     return MappedEvent(name, acting, arguments)
 
 
@@ -360,32 +344,32 @@ def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
     return event.action.endswith("asks_to_shut_down")
 
 
-def is_void_in_model(message: Message, proposals: Mapping[int, AlterIsrRequest]) -> bool:
+def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
     """Whether the model lacks an answer to a request for another ISR: a refusal, except because of ineligible members;
     and an answer that comes with a new leader epoch.
     """
-    told = message.payload
-    if not isinstance(told, AlterIsrResponse) or message.in_reply_to is None:
+    payload = message.payload
+    if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:
         return False
-    if told.error is Errors.NONE:
-        return told.leader_epoch != proposals[message.in_reply_to].leader_epoch
-    return told.error is not Errors.INELIGIBLE_REPLICA
+    if payload.error is messages.Errors.NONE:
+        return payload.leader_epoch != proposals[message.in_reply_to].leader_epoch
+    return payload.error is not messages.Errors.INELIGIBLE_REPLICA
 
 
 def outlives(message: Message, view: ClusterView) -> bool:
     """Whether the message is a heartbeat of a process that has ended."""
-    is_beat = isinstance(message.payload, BrokerHeartbeatRequest)
+    is_beat = isinstance(message.payload, messages.BrokerHeartbeatRequest)
     return is_beat and message.source_process != view.brokers[int(message.source)].process
 
 
 def lets_stop(message: Message) -> bool:
     """Whether the message is an answer that lets a broker stop."""
-    return isinstance(message.payload, BrokerHeartbeatResponse) and message.payload.should_shut_down
+    return isinstance(message.payload, messages.BrokerHeartbeatResponse) and message.payload.should_shut_down
 
 
 def asks_in_vain(message: Message, view: ClusterView, switches: Switches) -> bool:
     """Whether a leader would not propose the sender of this fetch, because of the metadata that it has read of it."""
-    if not isinstance(message.payload, FetchRequest) or not isinstance(message.destination, int):
+    if not isinstance(message.payload, messages.FetchRequest) or not isinstance(message.destination, int):
         return False
     leader, follower = view.brokers[message.destination], int(message.source)
     if leader.leadership is None or follower in leader.leadership.isr:

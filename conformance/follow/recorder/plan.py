@@ -1,9 +1,7 @@
 """The plan of a recording: the protocol, the bounds, the frequency of events, and what the log leaves out.
 
-In:  nothing.
-Out: `Plan`, for record.py, with the instance of the model and the settings of the cluster for it.
-
-Without idempotence the scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
+`Plan` is for record.py, with the instance of the model and the settings of the cluster. Without idempotence the
+scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
 """
 
 from __future__ import annotations
@@ -107,33 +105,57 @@ NOT_RECORDED = (*AT_THE_START, *LOSSES, "transactions", "reassignments", "late_f
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
-
-    `given` are switches and other entries of the model's configuration, by name, as on the command line; they prevail.
-    `faults` is the budget of crashes, and also that of bounces; `acks` is "all", "1" or "0". `missing` is the share of
-    events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
-    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
-    """
+class RunsPlan:
+    """What the plan of a recording says, whatever the model."""
 
     protocol: str = USUAL
     seed: int = 0
+
     events: int = 1_000
+    """The number of events in all runs."""
+
     given: Mapping[str, str] = field(default_factory=dict)
+    """Switches and other entries of the model's configuration, by name, as on the command line; they prevail."""
+
     bug: str | None = None
+    """The name of a seeded bug (conformance/cluster/configuration/bugs.py)."""
+
+    allowed: frozenset[Enum] = frozenset()
+    """The behaviours missing in the model, members of a `ModelGap`, that may occur."""
+
+    missing: float = 0.0
+    """The share of events that the log leaves out."""
+
+    unseen: float = 0.0
+    """The share of variables that events leave out."""
+
+    untold: float = 0.0
+    """The share of arguments that events leave out."""
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
+        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
+
+
+@dataclass(frozen=True)
+class Plan(RunsPlan):
+    """The plan of a recording of Kafka's replication. The bounds are those of each run."""
+
     replicas: int = 3
     records: int = 12
     elections: int = 8
+
     faults: int = 8
+    """The budget of crashes, and also that of bounces."""
+
     acks: str = "all"
+    """The acks of the producer: "all", "1" or "0"."""
+
     min_insync_replicas: int = 2
-    allowed: frozenset[ModelGap] = frozenset()
-    missing: float = 0.0
-    unseen: float = 0.0
-    untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for entries
+        """Check the plan. Raises UsageError for invalid shares, for values that the model does not know, for entries
         that are not recorded, and for protocols that the cluster does not implement.
         """
         assert self.left_out  # which checks the shares
@@ -144,11 +166,6 @@ class Plan:
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
-
-    @cached_property
-    def left_out(self) -> LeftOut:
-        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
-        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
 
     @cached_property
     def configuration(self) -> Any:
@@ -218,24 +235,24 @@ class Plan:
         It has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
         """
         entries = registry.load("kafka")[0].entries
-        given = {}
+        entries_given = {}
         for name, value in self.given.items():
             if name not in entries:
                 raise UsageError(f"kafka has no {name}; {nearest(name, entries)}")
             number = parse(name, entries[name], value)
             if name.isupper() == is_switch:
-                given[name] = number if entries[name].values is None else spell(entries[name], number)
-        if not is_switch and given.get("enable_idempotence") == "on":
+                entries_given[name] = number if entries[name].values is None else spell(entries[name], number)
+        if not is_switch and entries_given.get("enable_idempotence") == "on":
             remembered = self._instance({}).configuration.remembered_batches
-            in_flight = given.get("remembered_batches", remembered)
-            return {**BOUNDS, "max_in_flight_requests": in_flight, **given}
-        return given
+            in_flight = entries_given.get("remembered_batches", remembered)
+            return {**BOUNDS, "max_in_flight_requests": in_flight, **entries_given}
+        return entries_given
 
-    def _instance(self, given: Mapping[str, int | str]) -> Instance:
+    def _instance(self, entries_set: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]
         values = {
             name: parse(name, model.entries[name], value) if isinstance(value, str) else value
-            for name, value in given.items()
+            for name, value in entries_set.items()
         }
         return model.instance(self.protocol, values)
 

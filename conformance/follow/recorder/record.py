@@ -1,8 +1,7 @@
 """Performs runs of the executable cluster under random faults, and records them: their events, or what can be observed.
 
-In:  a `Plan`, or a `TransactionsPlan`.
-Out: logs that can be followed (format/events.py): lines of NDJSON; the same plan gives identical lines (`record`). Or
-     one long run as a recording of a real Kafka would show it (conformance/recordings/README.md; `ObservedRun`).
+`record` writes logs that can be followed (format/events.py); the same plan gives identical lines. An `ObservedRun` is
+one long run as a recording of a real Kafka would show it (conformance/recordings/README.md).
 
 The model is bounded, and so is each run of a log: at the first act that exceeds the bounds, the run ends without this
 act, and the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's
@@ -30,16 +29,7 @@ from isrcheck.conformance.cluster.configuration.protocol import SwitchError, Tru
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.network.messages import (
-    Acks,
-    AlterIsrRequest,
-    AlterIsrResponse,
-    Errors,
-    LeaderAndIsr,
-    MetadataImage,
-    ProduceRequest,
-    ProduceResponse,
-)
+from isrcheck.conformance.cluster.network import messages
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.cluster.scheduler import Scheduler
@@ -94,7 +84,7 @@ EVERYBODYS = (*OF_CONTROLLER, "next_record", "pending", "acknowledged", "exposed
 """The variables of the controller and the clients, which every event observes."""
 
 FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
-"""The events in which a leader first hears of a follower that has reconciled without a request."""
+"""The events in which a leader receives the first message of a follower that has reconciled without a request."""
 
 OF_PRODUCER = ("producer_epoch", "has_sequence")
 """The variables of an idempotent producer. In the model it learns a leader epoch only by an answer: not observed."""
@@ -105,11 +95,6 @@ OF_CONSUMERS = (*OF_POSITION, "consumed_epoch", "consumed_record", "has_skipped"
 
 OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
 """The domains whose elements are the brokers."""
-
-
-def offsets_of(broker: BrokerView) -> tuple[int, int]:
-    """Where the log of a broker begins and ends."""
-    return broker.log_start_offset, broker.log_end_offset
 
 
 class RecordedRun:
@@ -134,9 +119,9 @@ class RecordedRun:
         self.numbers = {payload: number for number, payload in enumerate(payloads)}
         self.acknowledged = set(range(common))
         self.last_message = -1
-        self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
-        given = (plan.chances(), self.watch, self.must_lose)
-        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), *given)
+        self.observer = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        hooks = (plan.chances(), self.watch, self.must_lose)
+        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), *hooks)
         self.clients = Clients(plan, self.cluster, f"clients of {self.name}", self.watch)
         self.silent: dict[int, int] = {}
         self.taken: dict[str, int] = {}
@@ -148,8 +133,8 @@ class RecordedRun:
         """Perform the run until it exceeds the bounds, or the plan's number of events is reached."""
         state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
         note = f"bug: {self.plan.bug}" if self.plan.bug else ""
-        configuration, seed = self.plan.entries(**self.start), self.plan.seed
-        header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
+        configuration, plan = self.plan.entries(**self.start), self.plan
+        header = Header(self.name, plan.seed, "kafka", plan.protocol, plan.switches, configuration, state, note)
         self.writer.begin(header)
         next_one = self.random.expovariate(1 / INTERFERENCE_INTERVAL)
         for _ in range(LONGEST):
@@ -169,10 +154,10 @@ class RecordedRun:
         """
         view = self.cluster.observe()
         self.note_answers(view)
-        self.seen.note(view)
+        self.observer.note(view)
         projected = {
             name: tuple(cell for cell in cells if cell is not None)
-            for name, cells in project(self.instance, view, self.seen).items()
+            for name, cells in project(self.instance, view, self.observer).items()
             if None not in cells
         }
         projected["next_record"] = (len(self.numbers),)
@@ -185,7 +170,7 @@ class RecordedRun:
         self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
-            if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
+            if isinstance(answer, messages.ProduceResponse) and answer.error is messages.Errors.NONE:
                 self.acknowledged.add(self.numbers[view.sent[0][1][answer.send].payload])
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
@@ -196,22 +181,18 @@ class RecordedRun:
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
         """The log keys of the variables, and parts of variables, that an event observes."""
         # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
-        is_heard = any(one.is_up for one in self.before.view.brokers)
+        is_heard = any(view.is_up for view in self.before.view.brokers)
         yield from (name for name in self.of_everybody() if is_heard or not name.startswith("metadata"))
         if broker is None:
             return
         others = [other for other in range(len(self.before.view.brokers)) if other != broker]
         for name, place in self.instance.layouts.items():
             is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
-            if (
-                is_of_brokers
-                and name in self.before.projected
-                and name not in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR)
-            ):
-                # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
-                is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
-                if is_known and not name.startswith("response"):
-                    yield f"{name}[{broker}]"
+            is_of_pairs = name in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR) or name.startswith("response")
+            # A follower that no longer truncates may not have sent its leader a fetch yet, or its leader has fenced it.
+            is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
+            if is_of_brokers and name in self.before.projected and is_known and not is_of_pairs:
+                yield f"{name}[{broker}]"
         yield f"fetch[{broker}]"
         yield from (f"fetch[{other}][{broker}]" for other in others)
         if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
@@ -230,12 +211,12 @@ class RecordedRun:
             since += ("metadata_partition_epoch",)
         yield from (*EVERYBODYS, *since, *(OF_PRODUCER if has.enable_idempotence else ()))
         consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
-        known = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
-        yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
+        names = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
+        yield from (f"{name}[{consumer}]" for name in names for consumer in consumers)
 
     def is_fenced(self, broker: int) -> bool:
         """Whether the broker's fetcher has given up. In the model it stays unchanged until a new leader epoch."""
-        return any(one.mode is Mode.FAILED for one in self.before.view.brokers[broker].fetchers)
+        return any(fetcher.mode is Mode.FAILED for fetcher in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
         """The current value of a log key."""
@@ -262,39 +243,40 @@ class RecordedRun:
         if self.exceeds_bounds(after.view):
             self.is_over = True
             return
-        *earlier, found = map_event(act, before, after) or (None,)
+        *earlier, event = map_event(act, before, after) or (None,)
         if self.plan.has_kraft:
-            found = map_kraft_event(act, before, after) or found
-            if found is not None and found.action.startswith("controller_fences_"):
+            event = map_kraft_event(act, before, after) or event
+            if event is not None and event.action.startswith("controller_fences_"):
                 self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[int(str(act.arguments[0]))].is_up)
-            elif found is not None:
-                self.note_budget(SHUTS_DOWN, is_spent=begins_shutdown(found, before))
-        if payload is not None and found is None:
+            elif event is not None:
+                self.note_budget(SHUTS_DOWN, is_spent=begins_shutdown(event, before))
+        if payload is not None and event is None:
             del self.numbers[payload]
             after = self.moment()
         silent = starts_to_fetch(act, before, after)
         if silent is not None:
             follower, leader = silent
-            if offsets_of(before.view.brokers[follower]) == offsets_of(after.view.brokers[follower]):
+            old, new = before.view.brokers[follower], after.view.brokers[follower]
+            if (old.log_start_offset, old.log_end_offset) == (new.log_start_offset, new.log_end_offset):
                 self.silent[follower] = leader
             elif self.reaches(after.view, follower, leader) or ModelGap.TRUNCATION_WITHOUT_LEADER in self.plan.allowed:
-                found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
+                event = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
             else:
                 self.is_over = True
                 return
-        if found is not None and found.action in FIRST_FETCHES:
-            self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
+        if event is not None and event.action in FIRST_FETCHES:
+            self.say_that_it_has_reconciled(int(str(event.arguments["follower"])))
         self.before = after
         self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
-        for one in earlier:
-            self.write(one, is_observed=False)
-        if found is not None:
-            self.write(found)
+        for earlier_event in earlier:
+            self.write(earlier_event, is_observed=False)
+        if event is not None:
+            self.write(event)
 
-    def note_budget(self, what: str, *, is_spent: bool) -> None:
+    def note_budget(self, kind: str, *, is_spent: bool) -> None:
         """Count a step that has a budget; if the budget is spent, the run ends."""
-        self.taken[what] = self.taken.get(what, 0) + is_spent
-        self.is_over |= self.taken[what] > self.plan.budgets[what]
+        self.taken[kind] = self.taken.get(kind, 0) + is_spent
+        self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
     def must_lose(self, message: Message) -> bool:
         """Whether a request has to be lost to prevent a behaviour that the model lacks."""
@@ -304,9 +286,9 @@ class RecordedRun:
 
     def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
         """Whether a leader would answer a follower's question where an epoch ends."""
-        asking, asked = view.brokers[follower], view.brokers[leader]
-        is_same_epoch = asking.leader_epoch == asked.leader_epoch
-        return asked.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
+        asking, answering = view.brokers[follower], view.brokers[leader]
+        is_same_epoch = asking.leader_epoch == answering.leader_epoch
+        return answering.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
 
     def exceeds_bounds(self, view: ClusterView) -> bool:
         """Whether a log has more entries, or an idempotent producer more epochs, than the model."""
@@ -347,7 +329,7 @@ class RecordedRun:
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED
-        was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
+        was_away = any(fetcher.source == thread.source and fetcher.mode is None for fetcher in old.fetchers)
         return was_away and thread.mode is Mode.FETCHING
 
     def finish_exchanges_about_isr(self) -> None:
@@ -355,22 +337,22 @@ class RecordedRun:
         process of a broker, and the answer to a broker that was up before and is down now.
         """
         for message in self.cluster.messages():
-            told = message.payload
-            if isinstance(told, AlterIsrRequest) and isinstance(message.source, int):
+            payload = message.payload
+            if isinstance(payload, messages.AlterIsrRequest) and isinstance(message.source, int):
                 broker = view_of(self.cluster, message.source)
                 if broker.is_up and broker.process != message.source_process:
                     self.cluster.deliver(message.number)
-        self.seen.note_proposals(self.cluster.messages())
+        self.observer.note_proposals(self.cluster.messages())
         self.finish_exchanges_with_quorum()
         for message in self.cluster.messages():
-            told = message.payload
-            if self.plan.has_kraft and self.is_void_answer(message):
+            payload = message.payload
+            if self.plan.has_kraft and is_void_in_model(message, self.observer.proposals):
                 self.cluster.deliver(message.number)
-            elif isinstance(told, AlterIsrResponse) and isinstance(message.destination, int):
+            elif isinstance(payload, messages.AlterIsrResponse) and isinstance(message.destination, int):
                 now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
                 has_crashed = was.is_up and not now.is_up
                 is_earlier = now.is_up and now.process != message.destination_process
-                is_refused = told.error is not Errors.NONE and not self.plan.has_kraft
+                is_refused = payload.error is not messages.Errors.NONE and not self.plan.has_kraft
                 if is_refused or has_crashed or is_earlier:
                     self.cluster.deliver(message.number)
 
@@ -384,10 +366,6 @@ class RecordedRun:
             for message in self.cluster.messages():
                 if outlives(message, view):
                     self.cluster.drop(message.number)
-
-    def is_void_answer(self, message: Message) -> bool:
-        """Whether the model has no such answer about the ISR."""
-        return is_void_in_model(message, self.seen.proposals)
 
     def break_connection(self, follower: int, leader: int) -> None:
         """Make a follower's request to a leader fail; a parked fetch completes first."""
@@ -403,9 +381,9 @@ class RecordedRun:
         """If this act delivers or loses the first request for a record, number it; return the payload, or None."""
         message = act.arguments[0] if act.arguments else None
         request = message.payload if isinstance(message, Message) else None
-        if isinstance(request, ProduceRequest) and request.payload not in self.numbers:
+        if isinstance(request, messages.ProduceRequest) and request.payload not in self.numbers:
             self.numbers[request.payload] = len(self.numbers)
-            if request.acks is Acks.NONE:
+            if request.acks is messages.Acks.NONE:
                 self.acknowledged.add(self.numbers[request.payload])
             return request.payload
         return None
@@ -430,8 +408,7 @@ class RecordedRun:
         elif down:
             self.start_broker(broker)
         elif broker == view.controller.leader or (self.plan.asks_controller and self.random.random() < 0.5):
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.start_broker(broker)
         elif self.plan.asks_controller or self.random.random() < 0.3:
             for candidate in (broker, view.controller.leader):
@@ -450,24 +427,25 @@ class RecordedRun:
         elif is_down:
             self.cluster.end_session(broker)
         elif self.random.random() < 0.5:
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.cluster.end_session(broker)
             if self.cluster.may_register(broker):
                 self.start_broker(broker)
         else:
             self.elect("elect", Election.PREFERRED, broker)
 
-    def elect(self, name: str, *asked: Any) -> None:
+    def elect(self, name: str, *arguments: Any) -> None:
         """Ask the controller for an election; refused requests have no effect."""
         try:
-            if name == "elect":
-                self.cluster.elect(*asked)
-            else:
-                self.cluster.notice_dead(*asked)
+            (self.cluster.elect if name == "elect" else self.cluster.notice_dead)(*arguments)
         except ClusterError:
             return
-        self.watch(Act(self.cluster.now, name, tuple(getattr(one, "value", one) for one in asked)))
+        self.watch(Act(self.cluster.now, name, tuple(getattr(argument, "value", argument) for argument in arguments)))
+
+    def crash(self, broker: int) -> None:
+        """Crash a broker that runs."""
+        self.cluster.crash(broker)
+        self.watch(Act(self.cluster.now, "crash", (broker,)))
 
     def start_broker(self, broker: int) -> None:
         """Start a broker that is down."""
@@ -479,7 +457,10 @@ class RecordedRun:
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
-            is_told = isinstance(message.payload, LeaderAndIsr | MetadataImage) and message.destination == broker
+            is_told = (
+                isinstance(message.payload, messages.LeaderAndIsr | messages.MetadataImage)
+                and message.destination == broker
+            )
             if is_told and message.destination_process == process:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
@@ -494,29 +475,29 @@ class RecordedRun:
             return
         controller = self.before.view.controller
         if controller.leader is not None and controller.leader != former.leader:
-            arguments = {"elected": controller.leader}
-            self.write(MappedEvent("controller_fails_over", None, arguments), is_observed=False)
+            event = MappedEvent("controller_fails_over", None, {"elected": controller.leader})
+            self.write(event, is_observed=False)
         elif controller.leader_epoch != former.leader_epoch:
-            arguments = {"follower": broker}
-            self.write(MappedEvent("controller_removes_dead_follower", None, arguments), is_observed=False)
+            event = MappedEvent("controller_removes_dead_follower", None, {"follower": broker})
+            self.write(event, is_observed=False)
         elif broker in controller.isr and len(controller.isr) > 1:
             self.is_over = True  # its only live member has restarted unnoticed, which the model lacks
 
-    def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
+    def write(self, event: MappedEvent, *, is_observed: bool = True) -> None:
         """Write an event to the log, or end the run if the event exceeds the bounds. The first of several events of one
         act observes nothing.
         """
         if self.is_over:
             return
-        self.taken[found.action] = self.taken.get(found.action, 0) + 1
-        exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
+        self.taken[event.action] = self.taken.get(event.action, 0) + 1
+        exceeds = self.taken[event.action] > self.plan.budgets.get(event.action, self.taken[event.action])
         exceeds |= self.before.view.controller.leader_epoch > self.instance.configuration.elections
         if exceeds or self.writer.events >= self.plan.events:
             self.is_over = True
             return
         self.events += 1
-        state = self.state(found.broker, found.arguments) if is_observed else {}
-        self.writer.write(Event(self.name, self.events, found.broker, found.action, found.arguments, state))
+        state = self.state(event.broker, event.arguments) if is_observed else {}
+        self.writer.write(Event(self.name, self.events, event.broker, event.action, event.arguments, state))
 
 
 Observation = dict[str, Any]
@@ -532,9 +513,9 @@ MOST_READ = 3
 
 
 class ObservedRun(RecordedRun):
-    """One run of one cluster, of any length; it begins with empty logs. In a calm one, no message is slow or lost."""
+    """One run of one cluster, of any length; it begins with empty logs."""
 
-    def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL, *, is_calm: bool = False) -> None:
+    def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL) -> None:
         self.plan = plan
         self.fault_interval = fault_interval
         self.random = Random(f"observed {plan.seed}")
@@ -542,13 +523,11 @@ class ObservedRun(RecordedRun):
         start = Start(has.replicas, 0, frozenset(range(has.replicas)), (), ())
         self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, None)
         self.numbers, self.acknowledged, self.silent = {}, set(), {}
-        self.seen = Observations(0, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.observer = Observations(0, number_of=lambda payload: self.numbers.get(payload, NONE))
         self.is_over = False
-        self.found: list[Observation] = []
-        self.told: set[str] = set()
+        self.observations: list[Observation] = []
+        self.reported: set[str] = set()
         chances = replace(plan.chances(), crash_interval=fault_interval, election_interval=fault_interval)
-        if is_calm:
-            chances = replace(chances, slow_share=0, loss_share=0)
         self.scheduler = Scheduler(self.cluster, self.random.randrange(1 << 32), chances, self.watch)
         self.clients = Clients(plan, self.cluster, f"clients of {plan.seed}", self.watch)
         self.before = self.moment()
@@ -564,23 +543,23 @@ class ObservedRun(RecordedRun):
             **({"all_requests": True} if self.plan.asks_controller else {}),
         }
         self.see_controller(self.before.view)
-        said = 0
+        count_so_far = 0
         next_one = self.random.expovariate(1 / self.fault_interval)
-        while said < count - 1:
+        while count_so_far < count - 1:
             self.scheduler.step()
             if self.cluster.now >= next_one:
                 self.interfere()
                 next_one = self.cluster.now + self.random.expovariate(1 / self.fault_interval)
-            for line in self.found[: count - 1 - said]:
-                yield {"n": said, **line}
-                said += 1
-            self.found.clear()
+            for line in self.observations[: count - 1 - count_so_far]:
+                yield {"n": count_so_far, **line}
+                count_so_far += 1
+            self.observations.clear()
 
     def moment(self) -> Moment:
         """The observed state."""
         return Moment(self.cluster.observe(), {}, {})
 
-    def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
+    def write(self, event: MappedEvent, *, is_observed: bool = True) -> None:
         """Events are not written."""
 
     def watch(self, act: Act) -> None:
@@ -589,20 +568,20 @@ class ObservedRun(RecordedRun):
             self.restarted(int(str(act.arguments[0])))
             return
         if act.name == "crash":
-            self.found.append({"kind": "fault", "what": "kill -9", "broker": int(str(act.arguments[0]))})
+            self.observations.append({"kind": "fault", "what": "kill -9", "broker": int(str(act.arguments[0]))})
         if act.name == "elect":
-            self.found.append({"kind": "fault", "what": "elect preferred"})
+            self.observations.append({"kind": "fault", "what": "elect preferred"})
         payload = self.number_a_record(act)
         if payload is not None and self.is_in_a_log(payload):  # a request without effect is not observed
-            self.found.append({"kind": "fault", "what": "send", "value": payload, "acks": self.plan.acks})
+            self.observations.append({"kind": "fault", "what": "send", "value": payload, "acks": self.plan.acks})
         self.keep_from_differing()
         self.see()
 
     def restarted(self, broker: int, action: str = "broker_restarts") -> None:
         """Add the lines about a broker that was started; a bounce is a kill as well."""
         if action == "broker_bounces":
-            self.found.append({"kind": "fault", "what": "kill -9", "broker": broker})
-        self.found.append({"kind": "fault", "what": "start", "broker": broker})
+            self.observations.append({"kind": "fault", "what": "kill -9", "broker": broker})
+        self.observations.append({"kind": "fault", "what": "start", "broker": broker})
         before = self.before
         super().restarted(broker, action)
         self.before = before
@@ -610,17 +589,17 @@ class ObservedRun(RecordedRun):
 
     def is_in_a_log(self, payload: str) -> bool:
         """Whether a broker has this record as one of its last."""
-        return any(one.payload == payload for broker in self.cluster.observe().brokers for one in broker.log[-5:])
+        return any(record.payload == payload for broker in self.cluster.observe().brokers for record in broker.log[-5:])
 
     def see(self) -> None:
         """Add the lines about what has changed, some of them at random."""
         before, after = self.before.view, self.moment().view
-        sent = [one for _, requests in after.sent for one in requests]
+        sent = [request for _, requests in after.sent for request in requests]
         # Only the last requests can be without an answer yet.
-        for one in sent[-50:]:
-            if one.is_acknowledged and one.payload not in self.told:
-                self.told.add(one.payload)
-                self.found.append({"kind": "acked", "value": one.payload, "acks": self.plan.acks})
+        for request in sent[-50:]:
+            if request.is_acknowledged and request.payload not in self.reported:
+                self.reported.add(request.payload)
+                self.observations.append({"kind": "acked", "value": request.payload, "acks": self.plan.acks})
         self.see_controller(after, before)
         for old, new in zip(before.brokers, after.brokers, strict=True):
             self.see_broker(old, new)
@@ -628,31 +607,28 @@ class ObservedRun(RecordedRun):
         self.before = Moment(after, {}, {})
 
     def see_controller(self, after: ClusterView, before: ClusterView | None = None) -> None:
-        """Add a line about a change of leader or ISR."""
+        """Add a line about a change of leader or ISR, after a line about the request that has changed the ISR."""
         now = after.controller
         was = None if before is None else before.controller
         if was is None or (was.leader, was.leader_epoch, was.isr) != (now.leader, now.leader_epoch, now.isr):
-            if was is not None and (was.leader, was.leader_epoch) == (now.leader, now.leader_epoch):
-                self.see_request(was, now.isr)
+            is_requested = was is not None and (was.leader, was.leader_epoch) == (now.leader, now.leader_epoch)
+            if was is not None and is_requested and self.plan.asks_controller:
+                epochs = {"leader_epoch": was.leader_epoch, "partition_epoch": was.partition_epoch}
+                line = {"kind": "alter_partition", "leader": was.leader, "isr": sorted(now.isr), **epochs}
+                self.observations.append(line)
             epoch = {"partition_epoch": now.partition_epoch} if self.plan.asks_controller else {}
             line = {"leader": now.leader, "leader_epoch": now.leader_epoch, "isr": sorted(now.isr), **epoch}
-            self.found.append({"kind": "metadata", **line})
-
-    def see_request(self, was: ControllerView, isr: frozenset[int]) -> None:
-        """Add a line about the request that has changed the ISR."""
-        if self.plan.asks_controller:
-            epochs = {"leader_epoch": was.leader_epoch, "partition_epoch": was.partition_epoch}
-            self.found.append({"kind": "alter_partition", "leader": was.leader, "isr": sorted(isr), **epochs})
+            self.observations.append({"kind": "metadata", **line})
 
     def see_broker(self, old: BrokerView, new: BrokerView) -> None:
         """Add lines about the log and the high watermark of a broker."""
         end = new.log_end_offset
         if end != old.log_end_offset and self.random.random() < END_SHARE:
             epoch = {"last_epoch": new.log[-1].leader_epoch} if new.log else {}
-            self.found.append({"kind": "log_end", "broker": new.number, "log_end_offset": end, **epoch})
+            self.observations.append({"kind": "log_end", "broker": new.number, "log_end_offset": end, **epoch})
         mark = new.high_watermark
         if mark is not None and mark != old.high_watermark and self.random.random() < MARK_SHARE:
-            self.found.append({"kind": "high_watermark", "broker": new.number, "high_watermark": mark})
+            self.observations.append({"kind": "high_watermark", "broker": new.number, "high_watermark": mark})
 
     def read(self, view: ClusterView) -> None:
         """Let a client read the last records below the high watermark of the leader."""
@@ -663,8 +639,8 @@ class ObservedRun(RecordedRun):
             return
         if self.random.random() < READ_SHARE:
             last = leader.log[max(0, leader.high_watermark - MOST_READ) : leader.high_watermark]
-            records = [[one.offset, one.payload] for one in last]
-            self.found.append({"kind": "client_read", "records": records})
+            records = [[record.offset, record.payload] for record in last]
+            self.observations.append({"kind": "client_read", "records": records})
 
 
 def record(

@@ -1,8 +1,5 @@
 """Records runs of the executable cluster's system of transactions under random acts.
 
-In:  a `TransactionsPlan` (protocol, bounds, seed), and a `Writer`.
-Out: the header and the events of each run of the model `transactions`, written.
-
 The acts are whatever the outside world can try at the moment. An act is as large as a step of the model: for instance,
 the request of a leader to the coordinator and the answer belong to one act. The possible acts follow from the messages
 in flight and from what clients, coordinator and leaders show; the model is not consulted. Behaviours that the model
@@ -14,8 +11,8 @@ has, and the next run begins with another system. An act that changes no observa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
 from random import Random
@@ -33,8 +30,9 @@ from isrcheck.conformance.cluster.transactions.coordinator import TransactionMet
 from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
 from isrcheck.conformance.cluster.transactions.producer import Phase, Transaction, TransactionalProducer
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID
-from isrcheck.conformance.follow.format.events import Event, Header, LeftOut, Writer
+from isrcheck.conformance.follow.format.events import Event, Header, Writer
 from isrcheck.conformance.follow.format.variables import Value, Variables
+from isrcheck.conformance.follow.recorder.plan import RunsPlan
 from isrcheck.conformance.implemented import require_bug_of
 from isrcheck.conformance.replay.transactions.driver import Acts, switches_of
 from isrcheck.conformance.replay.transactions.projection import (
@@ -56,7 +54,7 @@ class ModelGap(Enum):
     """A behaviour of Kafka and of the system that the model lacks; recordings avoid it unless the plan allows it."""
 
     ADD_PARTITIONS_IS_LATE = (
-        "before TV2, a copy of AddPartitionsToTxn arrives after its transaction, and opens another one"
+        "before TV2, a copy of AddPartitionsToTxn arrives after its transaction, and opens another transaction"
     )
     EPOCH_IS_ASKED_FOR_AGAIN = (
         "a producer asks for its epoch again, although the coordinator has taken its request, or has raised its epoch"
@@ -64,7 +62,7 @@ class ModelGap(Enum):
     SECOND_LATE_END_TXN = "two copies of EndTxn are late at a time"
     SECOND_LATE_MARKER = "two copies of markers for one partition are late at a time"
     EMPTY_TRANSACTION_IS_ABORTED = (
-        "a producer aborts a transaction without records of which the coordinator does not know, or not any more"
+        "a producer aborts a transaction without records that the coordinator does not know, or no longer knows"
     )
     FENCED_PRODUCER_GOES_ON = (
         "a producer that was fenced asks for the end of its transaction or for an epoch, or, before TV2, begins a"
@@ -80,37 +78,24 @@ class ModelGap(Enum):
     )
     ANSWER_TO_LEADER_IS_LATE = (
         "a leader learns that a transaction is ongoing, or appends its record, after the coordinator has gone on or has"
-        " confirmed another one"
+        " confirmed another transaction"
     )
     ANSWER_TO_MARKER_IS_LATE = (
-        "a coordinator hears that a marker is replicated, after the partition has appended a record that is not"
+        "a coordinator learns that a marker is replicated, after the partition has appended a record that is not yet"
+        " replicated"
     )
     FORGOTTEN_COPY = "a copy of a record arrives that the log holds, and the partition has forgotten its producer"
     NEW_EPOCH_DESPITE_RECORD = (
         "a producer takes a new epoch because it lacks an answer to a record that is replicated nevertheless"
     )
-    STARTED_WHILE_INITIALISING = "an instance of the producer starts while another one waits for its epoch"
+    STARTED_WHILE_INITIALISING = "an instance of the producer starts while another instance waits for its epoch"
 
 
 @dataclass(frozen=True)
-class TransactionsPlan:
-    """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
-
-    `given` are switches and other entries of the model's configuration, by name, as on the command line; they prevail.
-    `bug` is a name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that
-    may occur. `missing`, `unseen` and `untold` are the shares of events, variables and arguments that the log leaves
-    out.
-    """
+class TransactionsPlan(RunsPlan):
+    """The plan of a recording of the system of transactions."""
 
     protocol: str = list(MODEL.protocols)[-1]
-    seed: int = 0
-    events: int = 1_000
-    given: Mapping[str, str] = field(default_factory=dict)
-    bug: str | None = None
-    allowed: frozenset[ModelGap] = frozenset()
-    missing: float = 0.0
-    unseen: float = 0.0
-    untold: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the plan. Raises UsageError for invalid shares, and for values and bugs that do not exist."""
@@ -119,19 +104,14 @@ class TransactionsPlan:
         assert self.instance  # which checks the values
 
     @cached_property
-    def left_out(self) -> LeftOut:
-        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
-        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
-
-    @cached_property
     def entries(self) -> dict[str, int]:
         """The values of the model's configuration that are not the protocol's own. Raises UsageError."""
-        known = MODEL.entries
-        if strange := [name for name in self.given if name not in known]:
-            raise UsageError(f"transactions has no {strange[0]}; {nearest(strange[0], known)}")
-        given = {name: parse(name, known[name], value) for name, value in self.given.items()}
-        transactions = given.get("transactions", 4)
-        bounds = {"transactions": transactions, "log_size": 2 * transactions, **BOUNDS, **given}
+        entries = MODEL.entries
+        if strange := [name for name in self.given if name not in entries]:
+            raise UsageError(f"transactions has no {strange[0]}; {nearest(strange[0], entries)}")
+        values = {name: parse(name, entries[name], value) for name, value in self.given.items()}
+        transactions = values.get("transactions", 4)
+        bounds = {"transactions": transactions, "log_size": 2 * transactions, **BOUNDS, **values}
         may_expire = MODEL.instance(self.protocol, bounds).configuration.PRODUCER_STATE_EXPIRES_EARLY
         return {"expirations": 2 if may_expire else 0, **bounds}
 
@@ -191,11 +171,14 @@ class RandomActs(Acts):
             for name in ("failovers", "timeouts", "late_markers", "late_requests", "expirations")
         }
 
+    def _end(self) -> None:
+        self.is_over = True
+
     def act(self) -> Step | None:
         """Perform one act; return its step of the model, if it has one. Raises ClusterError for a defect."""
         choices = [*self._of_producers(), *self._of_coordinator(), *self._of_partitions()]
         if not choices:
-            self.is_over = True
+            self._end()
             return None
         (act,) = self._random.choices([act for _, act in choices], [weight for weight, _ in choices])
         step = act()
@@ -211,7 +194,7 @@ class RandomActs(Acts):
 
     @property
     def durable(self) -> TransactionMetadata:
-        """What the coordinator's log says."""
+        """The content of the coordinator's log."""
         return self.system.coordinator.states.states[TRANSACTIONAL_ID]
 
     @property
@@ -222,7 +205,7 @@ class RandomActs(Acts):
     @property
     def is_stopped(self) -> bool:
         """Whether the application has ended."""
-        return any(one.phase is Phase.STOPPED for one in self.system.producers)
+        return any(producer.phase is Phase.STOPPED for producer in self.system.producers)
 
     def _keeps_out(self, gap: ModelGap) -> bool:
         """Whether the run must prevent this behaviour."""
@@ -263,7 +246,7 @@ class RandomActs(Acts):
                 yield from self._of_ending(number, producer)
         if self.is_stopped:
             return
-        is_waiting = any(one.phase is Phase.INITIALISING for one in producers)
+        is_waiting = any(producer.phase is Phase.INITIALISING for producer in producers)
         may_start = not is_waiting or not self._keeps_out(ModelGap.STARTED_WHILE_INITIALISING)
         if len(producers) < self.configuration.producers and may_start:
             yield RARE, self._step("producer_starts", len(producers))
@@ -279,9 +262,6 @@ class RandomActs(Acts):
             is_lost = any(not self._has_replicated(at, batch.message.payload) for at, batch in batches.items())
             if is_lost or not self._keeps_out(ModelGap.NEW_EPOCH_DESPITE_RECORD):
                 yield NORMAL, self._step("producer_asks_for_new_epoch", number)
-
-    def _end(self) -> None:
-        self.is_over = True
 
     def _of_transaction(self, number: int, producer: TransactionalProducer, transaction: Transaction) -> Choices:
         batches = transaction.batches
@@ -301,7 +281,7 @@ class RandomActs(Acts):
                 yield NORMAL, self._step("producer_aborts", number)
             return
         is_all_sent = len(batches) == len(self.system.leaders)
-        if is_all_sent and all(one.is_acknowledged for one in batches.values()):
+        if is_all_sent and all(batch.is_acknowledged for batch in batches.values()):
             yield OFTEN, self._step("producer_commits", number)
         is_known = any(self._is_ongoing(leader) for leader in self.system.leaders if leader.number in transaction.added)
         if batches or is_known or not self._keeps_out(ModelGap.EMPTY_TRANSACTION_IS_ABORTED):
@@ -431,7 +411,7 @@ class RandomActs(Acts):
                     yield NORMAL, partial(self._append_verified, leader, payload)
 
     def _marker_arrives(self, partition: int, sent: int) -> Step:
-        """The partition appends the marker, or refuses it, which the coordinator hears at once."""
+        """The partition appends the marker, or refuses it; the coordinator learns of a refusal at once."""
         self.leader_appends_marker(partition)
         answer = self.answer_to(sent)
         if answer is None:
@@ -459,9 +439,9 @@ class RandomActs(Acts):
         return None
 
     def _expire(self, partition: int) -> Step:
-        known = self.system.leaders[partition].log.producers.known
+        before = self.system.leaders[partition].log.producers.known
         self.producer_state_expires(partition)
-        self._left["expirations"] -= known != self.system.leaders[partition].log.producers.known
+        self._left["expirations"] -= before != self.system.leaders[partition].log.producers.known
         return "producer_state_expires", (partition,)
 
     def _record_arrives(self, leader: TransactionLeader, message: Message, request: ProduceRequest) -> Step | None:
@@ -555,8 +535,8 @@ class TransactionsRun:
         note = f"bug: {plan.bug}" if plan.bug else ""
         entries, switches = plan.spelled(is_switch=False), plan.spelled(is_switch=True)
         spelled = {name: str(value) for name, value in switches.items()}
-        state = self._spelled(before)
-        self._writer.begin(Header(self._name, plan.protocol, entries, spelled, state, plan.seed, note, "transactions"))
+        state, seed = self._spelled(before), plan.seed
+        self._writer.begin(Header(self._name, seed, "transactions", plan.protocol, spelled, entries, state, note))
         idle = 0
         while idle < MOST_IDLE and self._writer.events < plan.events:
             step = self._acts.act()
@@ -569,26 +549,23 @@ class TransactionsRun:
                 self._write(step, after)
             before = after
 
-    def _write(self, step: tuple[str, tuple[int, ...]] | None, observed: Observed) -> None:
+    def _write(self, step: Step | None, observed: Observed) -> None:
         """Write an event; without a step, the event only shows what changed."""
         self._events += 1
         action, ordinals = step or (None, ())
-        names = [] if action is None else self._names_of(action)
-        arguments = dict(zip(names, ordinals, strict=True))
+        instance, arguments = self._plan.instance, {}
+        if action is not None:
+            index = [declared.name for declared in instance.model.actions].index(action)
+            names = [argument.parameter.name for argument in instance.argument_ranges[index]]
+            arguments = dict(zip(names, ordinals, strict=True))
         self._writer.write(Event(self._name, self._events, None, action, arguments, self._spelled(observed)))
-
-    def _names_of(self, action: str) -> list[str]:
-        """The names of an action's arguments."""
-        instance = self._plan.instance
-        index = [one.name for one in instance.model.actions].index(action)
-        return [argument.parameter.name for argument in instance.argument_ranges[index]]
 
     def _spelled(self, observed: Observed) -> dict[str, Value]:
         return {key: self._variables.part(key).spell(cells) for key, cells in observed.items()}
 
     def _observed(self) -> Observed | None:
-        """What is observed now, by log key; None if the model has no room for it."""
-        acts, instance, found = self._acts, self._plan.instance, Observed()
+        """The present observations, by log key; None if the model has no room for them."""
+        acts, instance, observed = self._acts, self._plan.instance, Observed()
         acts.seen.note(acts.system)
         for key, value in _by_key(project(acts.system, acts.seen, instance.configuration)):
             layout, cells = self._variables.part(key).layout, list(_flat(value))
@@ -597,15 +574,15 @@ class TransactionsRun:
             if len(cells) > layout.count or min(cells) < layout.low or max(cells) > layout.high:
                 return None
             if key not in acts.lost:
-                found[key] = cells
-        return found
+                observed[key] = cells
+        return observed
 
 
 def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The variables by their log keys: each as a whole, but those of a late marker for each partition."""
     for name, value in variables.items():
         if name in LATE_MARKER:
-            yield from ((f"{name}[{partition}]", one) for partition, one in enumerate(value))
+            yield from ((f"{name}[{partition}]", cells) for partition, cells in enumerate(value))
         else:
             yield name, value
 
@@ -613,7 +590,7 @@ def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _flat(value: Any) -> Iterator[int]:
     """The cells of a value."""
     if isinstance(value, list):
-        for one in value:
-            yield from _flat(one)
+        for part in value:
+            yield from _flat(part)
     else:
         yield int(value)

@@ -1,8 +1,7 @@
 """What excludes a line that no path passes: when its claims were last true, and which steps would make them true.
 
-In:  the search, with the states before the line.
-Out: lines of text: rules of this kind of line; the step after which a claim was no longer true; and for the steps that
-     would bring a possible state nearer to the line, the first false guard or the rule of the recording against them.
+The report has rules of this kind of line; the step after which a claim was no longer true; and for the steps that would
+bring a possible state nearer to the line, the first false guard or the rule of the recording against them.
 
 The fewer claims of a line are false in a state, and the fewer cells have other values, the nearer is the state to the
 line. Each action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
@@ -13,15 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from isrcheck import models
 from isrcheck.conformance.follow.recorded.lines import Line, Metadata, Sent
 from isrcheck.conformance.follow.recorded.states import Claim, Numbers, Words, alters_partitions
+from isrcheck.conformance.follow.runs import place_of
 from isrcheck.conformance.follow.search.rules import DECIDES
 from isrcheck.conformance.follow.search.script import (
     CANCELLATIONS,
@@ -44,8 +42,6 @@ from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.why_false import FalseGuard, first_false_guard
 
-ROOT = Path(models.__file__).parents[1]
-
 NO_EPOCH = "the recording shows no other leader epoch"
 NO_CHANGE = "the partition epochs of the recording leave no room for another change of leader or ISR"
 BUDGETS = {
@@ -59,7 +55,7 @@ BUDGETS = {
 
 ELECTING = ("may_elect", "may_lose_member", "may_change_leader")
 CHANGING = ("may_change_record", "may_lose_member", "may_change_leader")
-"""Helpers whose names in a guard show that it compares an epoch with the number of changes that the recording has."""
+"""Helpers of the model; guards with these names compare an epoch with the number of changes in the recording."""
 
 
 def forbidden(script: Script, position: int, step: Step, cells: Cells, after: Cells) -> str | None:
@@ -74,10 +70,8 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
     guard = first_false_guard(instance, cells, step)
     if guard is None:
         return f"{instance.protocol.name} has no such action"
-    path = Path(guard.path)
-    place = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path
     bound = _bound(State(instance, cells), guard)
-    return f"{guard}{'' if bound is None else f': {bound}'} ({place}:{guard.line})"
+    return f"{guard}{f': {bound}' if bound else ''} ({place_of(guard)})"
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
@@ -86,7 +80,9 @@ def _bound(s: State, guard: FalseGuard) -> str | None:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:
         return NO_CHANGE
-    return next((why for name, why in BUDGETS.items() if any(f"{name} = 0" in one for one in guard.readings)), None)
+    return next(
+        (why for name, why in BUDGETS.items() if any(f"{name} = 0" in reading for reading in guard.readings)), None
+    )
 
 
 def _by_recording(script: Script, position: int, step: Step, s: State, after: State) -> str | None:
@@ -101,12 +97,12 @@ def _by_recording(script: Script, position: int, step: Step, s: State, after: St
             leader = recording.brokers[taking_part[0]]
             return f"no alter_partition line from here on has this ISR as the next one that broker {leader} asks for"
         if step.action == PREFER:
-            return "nobody has asked for a preferred election"
+            return "no line requests a preferred election"
         if step.action in (*REASSIGNMENTS, *CANCELLATIONS):
-            return "no operator asks for this at this line"
+            return "no operator requests this reassignment at this line"
         faults = {CRASH: "kill -9", RESTART: "start"} | dict.fromkeys(SHUTDOWNS, "stop")
-        told = faults.get(step.action, step.action)
-        return f"the recording has no `{told}` of broker {recording.brokers[taking_part[0]]} at this line"
+        fault = faults.get(step.action, step.action)
+        return f"the recording has no `{fault}` of broker {recording.brokers[taking_part[0]]} at this line"
     if after.next_record > stage.most_sent:
         value = recording.values[int(s.next_record)]
         sent = next((line for line in recording.lines if isinstance(line, Sent) and line.value == value), None)
@@ -137,7 +133,7 @@ MOST_STEPS = 4
 """The most steps that are reported."""
 
 FALSE_CLAIM = 1_000
-"""The distance of a false claim; no claim is about so many cells."""
+"""The distance of a false claim: more than the number of cells of any claim."""
 
 
 class Tried(NamedTuple):
@@ -151,13 +147,8 @@ class Tried(NamedTuple):
     is_cut: bool
 
 
-def excluded(search: ObservationSearch) -> list[str]:
-    """Lines about what excludes the furthest line of a search that was rejected."""
-    return list(_Exclusion(search).lines())
-
-
-class _Exclusion:
-    """The states before the line that are nearest to it."""
+class Exclusion:
+    """What excludes the furthest line of a search without a path: the states before the line that are nearest to it."""
 
     def __init__(self, search: ObservationSearch) -> None:
         self.search = search
@@ -174,15 +165,15 @@ class _Exclusion:
 
     def _distances(self, states: Words, monitors: Words) -> Numbers:
         """How far each of these states is from the line: false claims count first, then cells with other values."""
-        found: Numbers = np.zeros(len(states), np.int64)
+        distances: Numbers = np.zeros(len(states), np.int64)
         for claim in self.claims:
-            found += FALSE_CLAIM * ~claim.is_true(states, monitors)
+            distances += FALSE_CLAIM * ~claim.is_true(states, monitors)
             for variable, wanted in claim.cells:
-                found += self.search.cells.column(states, *variable) != wanted
-        return found
+                distances += self.search.cells.column(states, *variable) != wanted
+        return distances
 
     def lines(self) -> Iterator[str]:
-        """The report."""
+        """The report, as lines of text."""
         if not len(self.nodes):
             return
         states, _ = self.search.nodes.of(self.nodes)
@@ -201,23 +192,19 @@ class _Exclusion:
     def _ended(self) -> Iterator[str]:
         """For each claim that is true in no state: the steps after which it was last true, on the way to the states."""
         for claim in self.false:
-            found: Counter[tuple[str, str]] = Counter()
+            ends: Counter[tuple[int, str]] = Counter()
             for node in self.chosen:
                 nodes, steps = self.search.nodes.trail(int(node))
                 true = np.flatnonzero(claim.is_true(*self.search.nodes.of(np.array(nodes))))
                 if len(true):
                     last = int(true[0])
                     step = self.instance.spell_step(self.instance.step(steps[last - 1]))
-                    found[self._passed(nodes[last]), step] += 1
-            for (passed, step), _ in found.most_common(2):
-                when = f"after {passed}" if passed else "at the beginning"
+                    _, monitors = self.search.nodes.of(np.array([nodes[last]]))
+                    ends[int(self.search.monitor.passed.read(monitors)[0]), step] += 1
+            for (passed, step), _ in ends.most_common(2):
+                stages = self.search.script.stages
+                when = f"after {stages[passed - 1].line.spot}" if passed else "at the beginning"
                 yield f"{claim.says}: last true {when}, until {step}"
-
-    def _passed(self, node: int) -> str:
-        """The last line that was passed at this node; empty if none was."""
-        _, monitors = self.search.nodes.of(np.array([node]))
-        passed = int(self.search.monitor.passed.read(monitors)[0])
-        return self.search.script.stages[passed - 1].line.spot if passed else ""
 
     # -------------------------------------------------------------------------------------------------- nearest steps
 
@@ -225,32 +212,36 @@ class _Exclusion:
         """The steps that come nearest to the line, those with the fewest false guards first; and their reasons."""
         layout = self.search.cells.layout
         states, monitors = self.search.nodes.of(self.chosen)
-        tried: list[tuple[int, Step, Cells, Tried]] = []
+        attempts: list[tuple[int, Step, Cells, Tried]] = []
         for row, words in enumerate(states):
             cells = layout.unpack([int(word) for word in words])
-            tried += [(row, step, cells, one) for step, one in self._without_guards(cells)]
-        if not tried:
+            attempts += [(row, step, cells, result) for step, result in self._without_guards(cells)]
+        if not attempts:
             return []
-        packed = np.array([layout.pack(one.after) for *_, one in tried], np.uint64).reshape(len(tried), layout.words)
-        nearness = self._distances(packed, monitors[[row for row, *_ in tried]])
+        packed = np.array([layout.pack(result.after) for *_, result in attempts], np.uint64).reshape(
+            len(attempts), layout.words
+        )
+        nearness = self._distances(packed, monitors[[row for row, *_ in attempts]])
         # A step that leaves the bounds of the recording is not taken to its end, and comes last.
-        is_near = (nearness < self.least) | [one.is_cut and self._is_about_leader(step) for _, step, _, one in tried]
-        ranks = {at: (nearness[at], tried[at][3].false_guards) for at in np.flatnonzero(is_near).tolist()}
-        found: dict[str, tuple[str, str]] = {}
+        is_near = (nearness < self.least) | [
+            result.is_cut and self._is_about_leader(step) for _, step, _, result in attempts
+        ]
+        ranks = {at: (nearness[at], attempts[at][3].false_guards) for at in np.flatnonzero(is_near).tolist()}
+        reasons: dict[str, tuple[str, str]] = {}
         for at in sorted(ranks, key=ranks.__getitem__):
-            _, step, cells, (after, *_) = tried[at]
-            if step.action not in found:
+            _, step, cells, (after, *_) = attempts[at]
+            if step.action not in reasons:
                 reason = forbidden(self.search.script, self.search.furthest, step, cells, after)
                 if reason is not None:
-                    found[step.action] = self.instance.spell_step(step), reason
-        return list(found.values())[:MOST_STEPS]
+                    reasons[step.action] = self.instance.spell_step(step), reason
+        return list(reasons.values())[:MOST_STEPS]
 
     def _is_about_leader(self, step: Step) -> bool:
         """Whether a step elects the leader of a metadata line, or answers to it."""
         if not isinstance(self.line, Metadata) or self.line.leader is None:
             return False
         ranges = self.instance.argument_ranges[step.action_index]
-        named = {one.parameter.name: ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True)}
+        named = {choice.parameter.name: ordinal for choice, ordinal in zip(ranges, step.ordinals, strict=True)}
         leader = named.get("elected", named.get("leader"))
         return leader == self.search.script.recording.replica(self.line.leader)
 
@@ -264,7 +255,7 @@ class _Exclusion:
             guards: list[bool] = []
             state = State(self.instance, cells)
             ranges = self.instance.argument_ranges[step.action_index]
-            arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
+            arguments = [choice.argument(ordinal) for choice, ordinal in zip(ranges, step.ordinals, strict=True)]
             is_cut = False
             try:
                 _unguarded(self.instance.python(function), guards)(state, *arguments)
@@ -278,9 +269,7 @@ class _Exclusion:
 
     @staticmethod
     def _fields(claims: Sequence[Claim]) -> set[str]:
-        return {name for claim in claims for (name, *_), _ in claim.cells} | {
-            name for claim in claims for name in claim.reads
-        }
+        return {name for claim in claims for name in (*(name for (name, *_), _ in claim.cells), *claim.reads)}
 
     def _writers(self) -> list[str]:
         """The actions that write a field that differs in all states."""
@@ -290,6 +279,6 @@ class _Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """An action that takes its step whatever its guards say, and notes the truth of each guard."""
+    """An action that takes its step even if its guards are false, and notes the truth of each guard."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

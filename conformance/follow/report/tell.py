@@ -1,23 +1,22 @@
 """Prints the outcome of following a recording, with its history or online.
 
-In:  an outcome (search/explain.py, online/follow.py).
-Out: lines of text. Lines of the recording use its names of brokers and records, the trace uses the model's names; the
-     first lines map the model's names to the recording's. Claims on a recording that was followed online are in terms
-     of the window. For each acknowledged record that is lost, one line names its lines in the recording, the faults,
-     and what permits it.
+Lines of the recording use its names of brokers and records, the trace uses the model's names; the first lines map the
+model's names to the recording's. Claims on a recording that was followed online are in terms of the window. For each
+acknowledged record that is lost, one line names its lines in the recording, the faults, and what permits it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.conformance.follow.online.follow import Followed, Online, OnlineOutcome, RejectedOnline, UndecidedOnline
+from isrcheck.conformance.follow.online.follow import Followed, OnlineOutcome, RejectedOnline, UndecidedOnline
 from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Acked, Fault, Line
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.recorded.states import alters_partitions
-from isrcheck.conformance.follow.report.excluded import excluded
+from isrcheck.conformance.follow.report.excluded import Exclusion
 from isrcheck.conformance.follow.search.explain import (
     Effort,
     Explained,
@@ -28,8 +27,7 @@ from isrcheck.conformance.follow.search.explain import (
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.search.promises import PROMISE, Failure, summary
-from isrcheck.conformance.follow.search.promises import lines as failure_lines
+from isrcheck.conformance.follow.search.promises import PROMISE, Failure, failure_lines, summary
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
@@ -42,12 +40,12 @@ WHY = {
     "memory": "the memory limit was reached; give more with --memory",
     "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
-    "sends": "too many records are sent and never shown again, so that all ways in which they arrived cannot be tried;"
-    " say of some whether they are acknowledged",
+    "sends": "too many records are sent and never shown again to try every combination of those that arrived; record of"
+    " some whether they are acknowledged",
 }
 """The reasons why a search ended without a decision."""
 
-EVERY_PATH = "Every path that explains the recording violates a promise: there is no other one that keeps all of them."
+EVERY_PATH = "Every path that explains the recording violates a promise: no path keeps all of them."
 PERHAPS_ANOTHER = "It is not decided whether another path explains the recording and keeps all promises."
 """What is known of other paths, if the path of the report violates a promise."""
 
@@ -69,7 +67,7 @@ AND_ON = (
 """What a rejection by 2.8 or later also assumes."""
 
 
-LOST = "{values} reached nobody: no line shows them after they were sent, so both is possible."
+LOST = "{values} reached nobody: no line shows them after they were sent, so they may have arrived or not."
 """What an explanation says of the records that it leaves out."""
 
 TIMELY = "It keeps to time: the executable cluster takes the same steps."
@@ -81,66 +79,73 @@ UNTIMELY = (
 
 def tell(outcome: Outcome) -> list[str]:
     """The report on an outcome, as lines of text."""
-    if isinstance(outcome, NothingToFollow):
-        return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
-    if isinstance(outcome, Explained):
-        return _explained(outcome)
-    if isinstance(outcome, Rejected):
-        return _rejected(outcome)
-    if isinstance(outcome, RejectedAfter):
-        return _rejected_after(outcome)
+    match outcome:
+        case NothingToFollow():
+            return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
+        case Explained():
+            return _explained(outcome)
+        case Rejected():
+            return _rejected(outcome)
+        case RejectedAfter():
+            return _rejected_after(outcome)
     return _undecided(outcome)
 
 
 def _explained(outcome: Explained) -> list[str]:
     recording, trace = outcome.recording, outcome.trace
-    found = wrapped(
+    report = wrapped(
         f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps"
         f"{'; no path with fewer steps explains it' if outcome.is_shortest else ''}."
     )
     if outcome.failures:
-        found += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
+        report += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
     for loss in losses(outcome.failures, recording, outcome.passed):
-        found += wrapped(loss)
+        report += wrapped(loss)
     if outcome.exit_code:
-        found += wrapped(EVERY_PATH if outcome.fail_all else PERHAPS_ANOTHER)
+        report += wrapped(EVERY_PATH if outcome.fail_all else PERHAPS_ANOTHER)
     if outcome.untimely is not None:
-        found += wrapped(UNTIMELY.format(why=outcome.untimely) if outcome.untimely else TIMELY)
+        report += wrapped(UNTIMELY.format(why=outcome.untimely) if outcome.untimely else TIMELY)
     if recording.lost:
-        found += wrapped(LOST.format(values=", ".join(f"{line.value} ({line.spot})" for line in recording.lost)))
-    found += ["", *names(recording), ""]
-    passed = 0
-    for position, count in enumerate(outcome.passed):
-        found.append(f"  {position:>3}  {trace.spell_row(position)}")
+        report += wrapped(LOST.format(values=", ".join(f"{line.value} ({line.spot})" for line in recording.lost)))
+    report += ["", *names(recording), ""]
+    for position, (passed, count) in enumerate(pairwise((0, *outcome.passed))):
+        report.append(f"  {position:>3}  {trace.spell_row(position)}")
         for line in recording.lines[passed:count]:
-            found += wrapped(f"{line.spot}: {line.says}", "         ")
-        passed = count
-    found += ["", *view(trace), ""]
+            report += wrapped(f"{line.spot}: {line.says}", "         ")
+    report += ["", *view(trace), ""]
     for failure in outcome.failures:
-        for told in failure_lines(failure, recording, outcome.passed):
-            found += wrapped(told)
-        found.append("")
-    return [*found, *unused(recording.unused), _effort(outcome.effort)]
+        for line_of_failure in failure_lines(failure, recording, outcome.passed):
+            report += wrapped(line_of_failure)
+        report.append("")
+    return [*report, *unused(recording.unused), _effort(outcome.effort)]
 
 
-def unused(what: str) -> list[str]:
+def unused(contents: str) -> list[str]:
     """The content of the recording that the answer does not use, in wrapped lines."""
-    return wrapped(f"Not used: {what}.") if what else []
+    return wrapped(f"Not used: {contents}.") if contents else []
 
 
 def _rejected(outcome: Rejected) -> list[str]:
     recording, line = outcome.recording, outcome.line
-    found = wrapped(f"REJECTED at {place(recording.path, line)}: {line.says}")
-    found += wrapped(
-        f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
-        " that are possible before this line were found, and the line is true in none of them:"
-    )
-    for unmet in outcome.unmet:
-        found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
+    report = wrapped(f"REJECTED at {place(recording.path, line)}: {line.says}")
+    report += _unmet(outcome.instance, outcome.possible, outcome.unmet)
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
-        found.append("  each of these is true in some state, but they are not all true in the same one")
-    found += told_exclusion(outcome)
-    return [*found, *_rests_on(outcome.instance), *unused(recording.unused), _effort(outcome.effort)]
+        report.append("  each of these is true in some state, but they are not all true in the same one")
+    report += names(recording)  # steps have the numbers of the model
+    for reason in Exclusion(outcome.search).lines():
+        report += wrapped(reason.strip(), "  " if reason.startswith(" ") else "")
+    return [*report, *_rests_on(outcome.instance), *unused(recording.unused), _effort(outcome.effort)]
+
+
+def _unmet(instance: Instance, possible: int, claims: Sequence[UnmetClaim]) -> list[str]:
+    """The claims of a rejected line, of which none of the possible states meets all."""
+    report = wrapped(
+        f"Every line before it has an explanation in {instance.protocol.name}. All {possible:,} states that are"
+        " possible before this line were found, and the line is true in none of them:"
+    )
+    for claim in claims:
+        report += wrapped(spell_unmet_claim(claim, possible), "  ")
+    return report
 
 
 def _rejected_after(outcome: RejectedAfter) -> list[str]:
@@ -150,8 +155,8 @@ def _rejected_after(outcome: RejectedAfter) -> list[str]:
             " tried that agree with the partition epochs and the offsets that later lines show."
         ),
         *wrapped(
-            f"The lines before {place(outcome.recording.path, outcome.line)} have an explanation. Which line is the"
-            f" first without one was not found out: {WHY[outcome.why]}."
+            f"The lines before {place(outcome.recording.path, outcome.line)} have an explanation. The search for the"
+            f" first line without an explanation did not end: {WHY[outcome.why]}."
         ),
         *_rests_on(outcome.instance),
         *unused(outcome.recording.unused),
@@ -163,15 +168,6 @@ def _rests_on(instance: Instance) -> list[str]:
     """What a rejection assumes."""
     assumed = RESTS_ON.format(acks=Acks(instance.configuration.acks).spelling)
     return wrapped(assumed + (f" {AND_ON}" if alters_partitions(instance) else ""))
-
-
-def told_exclusion(outcome: Rejected) -> list[str]:
-    """What excludes the rejected line, in wrapped lines; steps have the numbers of the model, so a legend is first."""
-    told = excluded(outcome.search)
-    return [
-        *names(outcome.recording),
-        *(line for one in told for line in wrapped(one.strip(), "  " if one.startswith(" ") else "")),
-    ]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
@@ -206,13 +202,13 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
+    """The legend of the trace: the broker for each of the model's numbers, and the record for each of its letters."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
     first = recording.header.first_offset
-    counted = f" Offsets are counted from {first}, the first one of the recording." if first else ""
+    counted = f" Offsets are counted from {first}, the first offset of the recording." if first else ""
     together = f" {FOLDED}" if recording.is_folded else ""
-    return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.{counted}{together}")]
+    return wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.{counted}{together}")
 
 
 def place(path: Path, line: Line) -> str:
@@ -227,26 +223,27 @@ HARMLESS = (FaultKind.START, FaultKind.THAW)
 
 
 def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[int]) -> Iterator[str]:
-    """A line for each acknowledged record that is lost on the path, which has passed so many lines after each state."""
+    """A sentence for each acknowledged record that is lost on the path; `passed` counts the passed lines by state."""
     for failure in failures:
         if failure.name == PROMISE and failure.loss is not None:
-            lost = passed[failure.step - 1] if failure.step else 0
-            yield _told(failure, recording.lines, lost, recording.values[failure.loss.record])
+            count = passed[failure.step - 1] if failure.step else 0
+            yield _loss(failure, recording.lines, count, recording.values[failure.loss.record])
 
 
-def _told(failure: Failure, lines: Sequence[Line], lost: int, value: str) -> str:
+def _loss(failure: Failure, lines: Sequence[Line], count: int, value: str) -> str:
+    """The loss of a record; `count` lines were passed before it."""
     acked = next((line for line in lines if isinstance(line, Acked) and line.value == value), None)
     offset = None if acked is None else acked.offset
-    gone = next((line for line in lines[lost:] if line.lacks(value, offset)), None)
-    faults = [line for line in lines[:lost] if isinstance(line, Fault) and line.what not in HARMLESS]
-    was = "no line says so" if acked is None else acked.spot
-    is_gone = "no line shows it" if gone is None else gone.spot
-    rests = "; ".join(f"{line.what.value} broker {line.broker} ({line.spot})" for line in faults) or "no fault"
+    gone = next((line for line in lines[count:] if line.lacks(value, offset)), None)
+    faults = [line for line in lines[:count] if isinstance(line, Fault) and line.what not in HARMLESS]
+    acknowledged = "no line says so" if acked is None else acked.spot
+    lacking = "no line shows it" if gone is None else gone.spot
+    before = "; ".join(f"{line.what.value} broker {line.broker} ({line.spot})" for line in faults) or "no fault"
     permission = attribution.lines(failure.until)[-1].strip()
     verdict = "violated" if failure.verdict == VIOLATED else "broken, which is permitted,"
     return (
-        f"record {value} was acknowledged ({was}), and is not in the log any more ({is_gone}): {PROMISE} is {verdict}"
-        f" at step {failure.step}; before that: {rests}; {permission}"
+        f"record {value} was acknowledged ({acknowledged}), and is no longer in the log ({lacking}): {PROMISE} is"
+        f" {verdict} at step {failure.step}; before that: {before}; {permission}"
     )
 
 
@@ -258,14 +255,25 @@ HEAD = "{path}: followed online: a verdict, no history; --history searches for o
 
 def tell_online(outcome: OnlineOutcome) -> list[str]:
     """The report on an outcome, as lines of text."""
-    found = wrapped(HEAD.format(path=outcome.path))
+    report = wrapped(HEAD.format(path=outcome.path))
     if isinstance(outcome, Followed):
-        found += _followed(outcome)
+        report += _followed(outcome)
     elif isinstance(outcome, RejectedOnline):
-        found += _rejected_online(outcome)
+        report += _rejected_online(outcome)
     else:
-        found += _undecided_online(outcome)
-    return [*found, *_unchecked(outcome), *unused(outcome.unused), _cost(outcome)]
+        report += _undecided_online(outcome)
+    if outcome.left_out is not None:
+        report += wrapped(f"Not all possibilities were followed: {outcome.left_out}.")
+    if outcome.unchecked:
+        lines = "1 line shows" if outcome.unchecked == 1 else f"{outcome.unchecked:,} lines show"
+        report += wrapped(f"{lines} something from before the window, which was not checked.")
+    cost = outcome.cost
+    report += unused(outcome.unused)
+    report.append(
+        f"{cost.states:,} states, {cost.most:,} at most before one line, {cost.generated:,} successors,"
+        f" {cost.windows:,} moves of the window, {cost.seconds:.1f} s"
+    )
+    return report
 
 
 def _followed(outcome: Followed) -> list[str]:
@@ -275,31 +283,25 @@ def _followed(outcome: Followed) -> list[str]:
     if outcome.lost is None:
         return wrapped(f"FOLLOWED: {explains}. Whether it keeps the model's promises is not decided.")
     return wrapped(
-        f"FOLLOWED: {explains}, but every one that explains {place(outcome.path, outcome.lost)}"
-        f" ({outcome.lost.says}) violates {PROMISE} before it: a record that was acknowledged is lost, without"
-        " permission. --history says which one, and why."
+        f"FOLLOWED: {explains}, but every behaviour that explains {place(outcome.path, outcome.lost)}"
+        f" ({outcome.lost.says}) violates {PROMISE} before it: an acknowledged record is lost without permission."
+        " --history says which record, and why."
     )
 
 
 def _rejected_online(outcome: RejectedOnline) -> list[str]:
-    found = wrapped(f"REJECTED at {place(outcome.path, outcome.line)}: {outcome.line.says}")
+    report = wrapped(f"REJECTED at {place(outcome.path, outcome.line)}: {outcome.line.says}")
     if outcome.why is not None:
-        found += wrapped(
+        report += wrapped(
             f"Every line before it has an explanation in {outcome.generation}, and the line is true in no state that"
             f" is possible then: {outcome.why}."
         )
     else:
-        found += wrapped(
-            f"Every line before it has an explanation in {outcome.generation}. All {outcome.possible:,} states that"
-            " are possible before this line were found, and the line is true in none of them:"
-        )
-    for unmet in outcome.unmet:
-        found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
+        report += _unmet(outcome.instance, outcome.possible, outcome.unmet)
     if outcome.unmet and outcome.offset:
         epochs = f", partition epochs from {outcome.partition_epoch}" if outcome.partition_epoch else ""
-        found += wrapped(f"Here, offsets are counted from {outcome.offset}{epochs}.", "  ")
-    rests_on = RESTS_ON.format(acks=outcome.acks.spelling)
-    return [*found, *wrapped(rests_on + (f" {AND_ON}" if outcome.alters_partitions else ""))]
+        report += wrapped(f"Here, offsets are counted from {outcome.offset}{epochs}.", "  ")
+    return [*report, *_rests_on(outcome.instance)]
 
 
 def _undecided_online(outcome: UndecidedOnline) -> list[str]:
@@ -309,22 +311,4 @@ def _undecided_online(outcome: UndecidedOnline) -> list[str]:
     return wrapped(
         f"UNDECIDED: {why}; {outcome.cost.lines:,} of {outcome.cost.of:,} lines are followed, those before"
         f" {place(outcome.path, outcome.line)}: {outcome.line.says}"
-    )
-
-
-def _unchecked(outcome: Online) -> list[str]:
-    found = []
-    if outcome.left_out is not None:
-        found += wrapped(f"Not all possibilities were followed: {outcome.left_out}.")
-    if outcome.unchecked:
-        what = "1 line shows" if outcome.unchecked == 1 else f"{outcome.unchecked:,} lines show"
-        found += wrapped(f"{what} something from before the window, which was not checked.")
-    return found
-
-
-def _cost(outcome: Online) -> str:
-    cost = outcome.cost
-    return (
-        f"{cost.states:,} states, {cost.most:,} at most before one line, {cost.generated:,} successors,"
-        f" {cost.windows:,} moves of the window, {cost.seconds:.1f} s"
     )

@@ -4,9 +4,6 @@ A path that violates a promise is reported only if no path was found that keeps 
 one, and continues from no state that violates a promise. A path that the executable cluster cannot take, because it has
 clocks, is reported only if a further search finds no other path.
 
-In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
-Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
-
 A search that a limit has ended says which kind of line is missing most. A line about a variable that differs leaves
 only the states in which it is true, so the search need not continue from the others. It costs some states itself,
 because it is an additional line.
@@ -16,8 +13,10 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,8 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
+from isrcheck.commands.exit_codes import DIVERGED, DONE, INTERRUPTED, NOTHING, UNDECIDED
+from isrcheck.commands.exit_codes import VIOLATED as VIOLATION
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.recording import (
     MOST_REQUESTS,
@@ -51,55 +52,48 @@ MOST_STATES = 100_000
 """The number of inspected states; if there are more, a sample at equal distances is taken."""
 
 
-@dataclass(frozen=True)
-class Unknown:
-    """A fact that no line shows: the variable, its meaning, and the kind of line that shows it."""
-
-    variable: Variable
-    what: str
-    line: str
+Unknown = tuple[Variable, str, str]
+"""A fact that no line shows: the variable, its meaning, and the kind of line that shows it."""
 
 
 def hint(search: ObservationSearch) -> str:
-    """The sentence; empty if the states differ in nothing that a line can show."""
+    """Which kind of line is missing most; empty if the states differ in nothing that a line can show."""
     states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
     passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
     rows = np.flatnonzero(passed == stage)
     chosen = states[rows[:: 1 + len(rows) // MOST_STATES]]
-    found = [(_bits(search, chosen, one), one) for one in _unknown(search)]
-    bits, most = max(found, key=lambda pair: pair[0])
-    if not bits:
+    columns = [(search.cells.column(chosen, *variable), fact, line) for variable, fact, line in _unknown(search)]
+    column, fact, line = max(columns, key=lambda unknown: _entropy(unknown[0]))
+    values = len(np.unique(column))
+    if values == 1:
         return ""
-    values = len(np.unique(search.cells.column(chosen, *most.variable)))
     spot = search.script.recording.lines[stage].spot
     return (
         f"{len(rows):,} of {len(passed):,} states wait before {spot}."
-        f" They differ most in {most.what} ({values:,} values);"
-        f" {most.line} before it would say it."
+        f" They differ most in {fact} ({values:,} values); {line} before it would tell them apart."
     )
 
 
-def _bits(search: ObservationSearch, states: np.ndarray, one: Unknown) -> float:
-    """How much information a line about this would give: the entropy of its values."""
-    _, counts = np.unique(search.cells.column(states, *one.variable), return_counts=True)
+def _entropy(column: np.ndarray) -> float:
+    """How much information a line about a variable with these values would give, in bits."""
+    _, counts = np.unique(column, return_counts=True)
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
 
 
 def _unknown(search: ObservationSearch) -> Iterator[Unknown]:
-    yield Unknown(("next_record",), "how many records are sent", "a `send` line for each record")
+    yield ("next_record",), "how many records are sent", "a `send` line for each record"
     if alters_partitions(search.instance):
-        what = "how often leader and ISR have changed"
-        yield Unknown(("controller_partition_epoch",), what, "a `metadata` line with a partition epoch")
+        line = "a `metadata` line with a partition epoch"
+        yield ("controller_partition_epoch",), "how often leader and ISR have changed", line
     else:
-        what = "how often the leader has changed"
-        yield Unknown(("controller_epoch",), what, "a `metadata` line with a leader epoch")
+        yield ("controller_epoch",), "how often the leader has changed", "a `metadata` line with a leader epoch"
     for replica, broker in enumerate(search.script.recording.brokers):
-        end = f"a `log_end` or `disk` line of broker {broker}"
-        yield Unknown(("log_end_offset", replica), f"the log end offset of broker {broker}", end)
-        mark = f"a `high_watermark` line of broker {broker}"
-        yield Unknown(("high_watermark", replica), f"the high watermark of broker {broker}", mark)
+        line = f"a `log_end` or `disk` line of broker {broker}"
+        yield ("log_end_offset", replica), f"the log end offset of broker {broker}", line
+        line = f"a `high_watermark` line of broker {broker}"
+        yield ("high_watermark", replica), f"the high watermark of broker {broker}", line
 
 
 MOST_EXAMPLES = 5
@@ -131,25 +125,30 @@ class NothingToFollow:
     """The recording says nothing about any state."""
 
     path: Path
-    exit_code: int = 21
+    exit_code: int = NOTHING
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A path that explains the recording; `passed[i]` is the number of lines passed after its state i.
-
-    `failures` are the properties that the path violates: a behaviour of the model can violate properties. If
-    `is_shortest`, no path with fewer steps explains the recording. If `fail_all`, every path that explains it violates
-    a promise; otherwise that is not decided, or there is no violation.
-    """
+    """A path that explains the recording."""
 
     recording: Recording
     trace: Trace
+
     passed: tuple[int, ...]
+    """The number of lines passed after each state of the path."""
+
     effort: Effort
+
     failures: tuple[Failure, ...] = ()
+    """The properties that the path violates: a behaviour of the model can violate properties."""
+
     is_shortest: bool = True
+    """No path with fewer steps explains the recording."""
+
     fail_all: bool = False
+    """Every path that explains it violates a promise; otherwise that is not decided, or there is no violation."""
+
     untimely: str | None = None
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
@@ -159,8 +158,9 @@ class Explained:
 
     @property
     def exit_code(self) -> int:
-        """12 if a property is violated, as for a search that finds the violation."""
-        return 12 if any(failure.verdict == VIOLATED for failure in self.failures) else 0
+        """VIOLATION if a property is violated, as for a search that finds the violation."""
+        is_violated = any(failure.verdict == VIOLATED for failure in self.failures)
+        return VIOLATION if is_violated else DONE
 
 
 @dataclass(frozen=True)
@@ -176,18 +176,22 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All paths were explored, and none passes this line. `possible` is the number of states reached before it, which
-    the search still holds, so that the report can say what excludes the line.
-    """
+    """All paths were explored, and none passes this line."""
 
     recording: Recording
     instance: Instance
     line: Line
+
     possible: int
+    """The number of states reached before the line."""
+
     unmet: tuple[UnmetClaim, ...]
     effort: Effort
+
     search: ObservationSearch
-    exit_code: int = 20
+    """The search, which still holds these states, so that the report can say what excludes the line."""
+
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,7 @@ class RejectedAfter:
     line: Line
     why: str
     effort: Effort
-    exit_code: int = 20
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
@@ -222,8 +226,7 @@ class Undecided:
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 if the user ended the search."""
-        return 130 if self.why == "interrupt" else 3
+        return INTERRUPTED if self.why == "interrupt" else UNDECIDED
 
 
 Outcome = Explained | Rejected | RejectedAfter | Undecided | NothingToFollow
@@ -234,7 +237,6 @@ def follow_recording(
     protocol: str,
     values: Mapping[str, int] | None = None,
     *,
-    swaps: Mapping[str, str] | None = None,
     memory: int = 4 << 30,
     seconds: float | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
@@ -253,9 +255,7 @@ def follow_recording(
     takes a trace; such a trace is preferred. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
-    following = _Following(
-        path, protocol, dict(values or {}), dict(swaps or {}), budget, report, announce, why_not_taken
-    )
+    following = _Following(path, protocol, dict(values or {}), budget, report, announce, why_not_taken)
     try:
         with budget.kept(), compiling_within(budget.left):
             return following.run(content, objects)
@@ -272,30 +272,35 @@ def not_modelled(line: Remark) -> str:
 
 @dataclass
 class _Following:
-    """The request of `follow_recording`, and its progress: the recording that is followed, the search for a path of it,
-    and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
-    `leaves_out`: a search without a path has reached a state in which the model leaves something out (rules.py).
-    """
+    """The request of `follow_recording`, and its progress."""
 
     path: Path
     protocol: str
-    given: Mapping[str, int]
-    swaps: Mapping[str, str]
+    values: Mapping[str, int]
     budget: Budget
     report: Callable[[Progress], None]
     announce: Callable[[str], None]
     why_not_taken: WhyNotTaken | None
     began: float = field(default_factory=time.monotonic)
+
     recording: Recording | None = None
+    """The recording that is followed."""
+
     search: ObservationSearch | None = None
+    """The search for a path of it."""
+
     explanation: Explained | None = None
+    """The path that was found, which is an answer once its promises are judged."""
+
     is_judged: bool = False
+
     leaves_out: bool = False
+    """A search without a path has reached a state in which the model leaves something out (rules.py)."""
 
     @property
     def is_idempotent(self) -> bool:
         """Whether producers may send records again any number of times."""
-        return "retries" not in self.given
+        return "retries" not in self.values
 
     def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
         """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
@@ -304,10 +309,10 @@ class _Following:
             return NothingToFollow(self.path)
         if not has_kraft(registry.load("kafka")[0].instance(self.protocol)):
             recording = recording.without_reassignments(f"a reassignment of replicas by the rules of {self.protocol}")
-        if recording.header.unclean_election is None and self.given.get("unclean_elections"):
+        if recording.header.unclean_election is None and self.values.get("unclean_elections"):
             recording = replace(recording, header=replace(recording.header, unclean_election=True))
         if recording.copies:
-            self.given = {"retries": recording.copies} | dict(self.given)
+            self.values = {"retries": recording.copies} | dict(self.values)
         outcome = self.in_every_way(recording)
         if self.leaves_out and isinstance(outcome, Rejected | RejectedAfter):
             return Undecided(self.path, recording, outcome.line, LEFT_OUT, outcome.effort)
@@ -317,8 +322,7 @@ class _Following:
         # Later lines may be effects of the event that is not modelled; earlier lines are not.
         before = recording.until(unmodelled.n)
         self.explanation, self.is_judged = None, False
-        earlier = None if not before.lines else self.in_every_way(before)
-        if earlier is not None and earlier.exit_code != 0:
+        if before.lines and (earlier := self.in_every_way(before)).exit_code != 0:
             return earlier
         return self.unmodelled(recording, outcome)
 
@@ -326,23 +330,20 @@ class _Following:
         """The outcome in place of a failure that may be the effect of an event that is not modelled."""
         cause = recording.unmodelled
         assert cause is not None
-        line = next(line for line in (*recording.lines, None) if line is None or line.n >= cause.n)
-        if not isinstance(outcome, Explained):
-            line = outcome.line
-        return Undecided(self.path, recording, line or recording.lines[-1], not_modelled(cause), outcome.effort)
+        later = (line for line in recording.lines if line.n >= cause.n)
+        line = next(later, recording.lines[-1]) if isinstance(outcome, Explained) else outcome.line
+        return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
         """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
-        for number, way in enumerate(ways(recording, requests), 1):
+        for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
             outcome = self.followed(way)
             if not isinstance(outcome, Rejected | RejectedAfter):
                 return outcome
             if furthest is None or outcome.line.n > furthest.line.n:
                 furthest = outcome
-            if number >= 1 << MOST_REQUESTS:
-                break
         assert furthest is not None
         if len(requests) > MOST_REQUESTS:
             return Undecided(self.path, recording, furthest.line, "sends", furthest.effort)
@@ -351,12 +352,7 @@ class _Following:
     def ended(self, why: str) -> Outcome:
         """The outcome if a limit, or the user, ends the work here. No limit applies to it."""
         outcome, recording = self.so_far(why), self.recording
-        if (
-            isinstance(outcome, Undecided)
-            or outcome.exit_code == 0
-            or recording is None
-            or recording.unmodelled is None
-        ):
+        if isinstance(outcome, Undecided) or outcome.exit_code == 0 or recording is None or not recording.unmodelled:
             return outcome
         return self.unmodelled(recording, outcome)
 
@@ -426,44 +422,44 @@ class _Following:
             return next(filter(None, map(self.timely, tries)), None)
 
         assert self.explanation is not None
-        found = self.explanation
-        if found.untimely:
-            found = timely(keeps_promises=False) or found
-        self.explanation = found = found.judged()
+        best = self.explanation
+        if best.untimely:
+            best = timely(keeps_promises=False) or best
+        self.explanation = best = best.judged()
         self.is_judged = True
-        if found.exit_code == 0:
-            return found
+        if best.exit_code == 0:
+            return best
         second = another(keeps_promises=True)
         if second.last is None:
-            return replace(found, fail_all=second.is_exhausted and not found.recording.is_folded)
+            return replace(best, fail_all=second.is_exhausted and not best.recording.is_folded)
         keeping = self.explained(second)
         if keeping.untimely:
             keeping = timely(keeps_promises=True) or keeping
         keeping = keeping.judged()
-        return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else found
+        return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else best
 
     def timely(self, search: ObservationSearch) -> Explained | None:
         """The outcome of a search for a path in time, if the executable cluster takes the path that it found."""
         if search.last is None:
             return None
-        found = self.explained(search)
-        return None if found.untimely else replace(found, is_shortest=False)
+        timely = self.explained(search)
+        return None if timely.untimely else replace(timely, is_shortest=False)
 
     def instance(self, recording: Recording, sent_again: int | None) -> Instance:
         """The instance of the model for a recording."""
-        return instance_for(size_of(recording), self.protocol, self.given, self.swaps, sent_again)
+        return instance_for(size_of(recording), self.protocol, self.values, sent_again)
 
     def explained(self, search: ObservationSearch) -> Explained:
         """The outcome of a search that has found a path, before the promises are judged."""
-        recording, found = search.script.recording, search.path()
-        again = sum(search.instance.step(number).action == SEND_AGAIN for number in found.steps)
+        recording, path = search.script.recording, search.path()
+        again = sum(search.instance.step(number).action == SEND_AGAIN for number in path.steps)
         instance = self.instance(recording, again if self.is_idempotent else None)
-        options = f"--protocol {self.protocol}{_given(search.instance, self.given)}"
+        options = f"--protocol {self.protocol}{_given(search.instance, self.values)}"
         command = f"conform follow {escaped(shlex.quote(str(self.path)))} {options}"
-        trace = from_steps(instance, found.initial, found.steps, None, command)
+        trace = from_steps(instance, path.initial, path.steps, None, command)
         is_shortest = search.is_shortest and not recording.is_folded
         why = None if self.why_not_taken is None else self.why_not_taken(trace)
-        return Explained(recording, trace, found.passed, _effort(search), is_shortest=is_shortest, untimely=why)
+        return Explained(recording, trace, path.passed, _effort(search), is_shortest=is_shortest, untimely=why)
 
 
 def _rejected(search: ObservationSearch) -> Rejected:
@@ -484,26 +480,22 @@ def _effort(search: ObservationSearch) -> Effort:
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
     """The entries that the user gave, as options of the command line."""
     entries = instance.model.entries
-    words = [
-        f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"
+    return "".join(
+        f" --{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"
         for name, value in values.items()
-    ]
-    words += [f"--swap {action}={protocol}" for action, protocol in instance.swaps.items()]
-    return "".join(f" {word}" for word in words)
+    )
 
 
 def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
     """In how many of these states a claim is true, and the actual values in the others."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
-    found: list[tuple[str, int]] = []
-    if columns and len(columns[0]):
+    actual: Counter[str] = Counter()
+    if not columns:
+        actual[claim.spell(())] = len(states)
+    elif len(columns[0]):
         rows, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
-        told: dict[str, int] = {}
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-            text = claim.told(row)
-            told[text] = told.get(text, 0) + count
-        found = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
-    elif not columns:
-        found = [(claim.told(()), len(states))]
-    return UnmetClaim(claim.says, int(truths.sum()), tuple(found))
+            actual[claim.spell(row)] += count
+    examples = sorted(actual.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
+    return UnmetClaim(claim.says, int(truths.sum()), tuple(examples))

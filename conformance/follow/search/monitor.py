@@ -33,9 +33,9 @@ from isrcheck.models.messages import UsageError
 class Known(Enum):
     """What is known about the checkpoint that a broker restarts with."""
 
-    SEEN = "the one that was observed while it was down"
-    AT_STOP = "the high watermark that it had when it was shut down"
-    SINCE_SEEN = "any high watermark that it had since the last observed one"
+    SEEN = "the checkpoint observed while it was down"
+    AT_STOP = "the high watermark at its shutdown"
+    SINCE_SEEN = "any high watermark that it had since the last observed checkpoint"
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Monitor:
         self._used = 0
         stages = len(script.stages) + 1
         self.passed = self._field(len(script.stages))
-        self.seen = [
+        self.sighted = [
             self._field(max(len(process.values) for process in processes)) for processes in self.sightings.processes
         ]
         log_size = cells.instance.configuration.log_size
@@ -114,18 +114,18 @@ class Monitor:
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:
             raise UsageError(
-                f"{script.recording.path}: {self._used} bits are needed for what a state does not hold,"
-                f" more than {WORD_BITS}; split the recording"
+                f"{script.recording.path}: a search has to remember {self._used} bits of each path, more than"
+                f" {WORD_BITS}; split the recording"
             )
         incarnations = [stage.incarnations for stage in script.stages]
         incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
         self.incarnations = incarnations
-        self.next_value = [self._next_values(replica, incarnations) for replica in range(len(self.seen))]
+        self.next_value = [self._next_values(replica, incarnations) for replica in range(len(self.sighted))]
         self.collects = [
             np.array(
                 [self.sightings.processes[r][incarnations[s][r]].ends is Known.SINCE_SEEN for s in range(stages)], bool
             )
-            for r in range(len(self.seen))
+            for r in range(len(self.sighted))
         ]
 
     def _field(self, most: int) -> Bits:
@@ -135,7 +135,7 @@ class Monitor:
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
         """A table: by stage and by number of checkpoints observed so far, the next observed value, or NEVER."""
-        table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
+        table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
             table[stage, : len(values)] = values
@@ -144,9 +144,9 @@ class Monitor:
     def see(self, monitors: Words, replica: int, values: Numbers) -> None:
         """Record for each monitor the high watermark that this replica has in memory or reads from its checkpoint."""
         stages = self.passed.read(monitors)
-        seen = self.seen[replica].read(monitors)
+        seen = self.sighted[replica].read(monitors)
         seen += self.next_value[replica][stages, seen] == values
-        self.seen[replica].write(monitors, seen)
+        self.sighted[replica].write(monitors, seen)
         since = self.since[replica]
         if since is not None:
             collects = self.collects[replica][stages] & (self.next_value[replica][stages, seen] == NEVER)
@@ -154,13 +154,13 @@ class Monitor:
 
     def look(self, monitors: Words, states: Words) -> None:
         """Record the high watermarks of all replicas in these states. A replica that is down keeps its last one."""
-        for replica in range(len(self.seen)):
+        for replica in range(len(self.sighted)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
         """Record for each monitor the checkpoint with which this replica was started; the start is already passed."""
         nothing = np.zeros(len(monitors), np.int64)
-        self.seen[replica].write(monitors, nothing)
+        self.sighted[replica].write(monitors, nothing)
         since = self.since[replica]
         if since is not None:
             since.write(monitors, nothing)
@@ -207,7 +207,7 @@ class Monitor:
             rows = np.flatnonzero(newly)
             there = np.zeros(len(rows), bool)
             if offset < self.cells.instance.configuration.log_size:
-                for replica in range(len(self.seen)):
+                for replica in range(len(self.sighted)):
                     held = self.cells.column(after[rows], "log_record", replica, offset) == record
                     there |= (actors[rows] == replica) & held
             changed = monitors[rows]
@@ -226,7 +226,7 @@ class Claims:
                 names=recording,
                 cells=cells,
                 earlier=recording.lines[:position],
-                seen=monitor.seen,
+                sighted=monitor.sighted,
                 elsewhere=monitor.elsewhere,
                 may_start=monitor.may_start,
                 frozen=stage.frozen,

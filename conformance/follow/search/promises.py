@@ -1,10 +1,6 @@
 """Judges the promises of the model in single states, and on the path that explains a recording.
 
-In:  packed states, one row each; the trace that explains a recording, and the number of lines passed after each of its
-     states.
-Out: for each state whether every promise about single states is true, or its failure permitted; for each property that
-     fails on the path (a behaviour of the model can violate properties), its first failure, and the lines that report
-     it.
+A behaviour of the model can violate properties.
 
 A kernel counts the failures in a range of states, and names the first failure; so small ranges are judged, and after
 each failure the rest of the range is judged again. Promises about transitions are judged only on whole paths.
@@ -22,7 +18,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
@@ -75,7 +71,7 @@ class Keeping:
 class Failure:
     """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
 
-    `loss` describes the lost record, if the property failed because a record was lost; otherwise it is None.
+    `loss` describes the lost record, if the property failed because a record was lost.
     """
 
     name: str
@@ -91,24 +87,16 @@ class Failure:
 
 def failures_of(trace: Trace) -> list[Failure]:
     """All properties that fail in the trace, in the order of the model; violated takes precedence over permitted."""
-    promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
-    return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
-
-
-def _failure(trace: Trace, prop: Property) -> Failure | None:
-    found = judgements(trace.instance, prop, trace.states, trace.steps)
-    verdict = next((word for word in (VIOLATED, PERMITTED) if word in found), None)
-    if verdict is None:
-        return None
-    at = found.index(verdict)
-    until = replace(
-        trace,
-        states=trace.states[: at + 1],
-        steps=trace.steps[:at],
-        property_name=prop.name,
-        verdict=verdict,
-    )
-    return Failure(prop.name, verdict, until, attribution.find_loss(until))
+    failures = []
+    for prop in trace.instance.properties:
+        judged = [] if prop.kind is Kind.SOMETIMES else judgements(trace.instance, prop, trace.states, trace.steps)
+        verdict = next((word for word in (VIOLATED, PERMITTED) if word in judged), None)
+        if verdict is not None:
+            at = judged.index(verdict)
+            states, steps = trace.states[: at + 1], trace.steps[:at]
+            until = replace(trace, states=states, steps=steps, property_name=prop.name, verdict=verdict)
+            failures.append(Failure(prop.name, verdict, until, attribution.find_loss(until)))
+    return failures
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
@@ -117,23 +105,21 @@ def summary(failures: Sequence[Failure], recording: Recording) -> str:
 
 
 def _summary(failure: Failure, recording: Recording) -> str:
-    told = f"{failure.verdict} {failure.name} at step {failure.step}"
-    loss = failure.loss
-    return told if loss is None else f"{told}: {recording.values[loss.record]} is {loss.outcome}"
+    verdict, loss = f"{failure.verdict} {failure.name} at step {failure.step}", failure.loss
+    return verdict if loss is None else f"{verdict}: {recording.values[loss.record]} is {loss.outcome}"
 
 
-def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
-    """The report on a failure: the line of the recording after which it occurs, and the responsible steps."""
-    seen = passed[failure.step - 1] if failure.step else 0
-    after = f", after {recording.lines[seen - 1].spot}" if seen else ""
-    head = f"{_summary(failure, recording)}{after}"
-    named = [_named(line, failure, recording) for line in attribution.lines(failure.until)]
-    return [head, *(f"  {line}" for line in named)]
+def failure_lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
+    """The report on a failure: the line of the recording after which it occurs, and the responsible steps.
 
-
-def _named(line: str, failure: Failure, recording: Recording) -> str:
-    """A line about the failure, with the lost record's name in the recording added."""
-    if failure.loss is None:
-        return line
-    letter = f"record {spell_element(failure.loss.record)}:"
-    return line.replace(letter, f"{letter[:-1]} ({recording.values[failure.loss.record]}):", 1)
+    In the lines about a lost record, its name in the recording is added.
+    """
+    count = passed[failure.step - 1] if failure.step else 0
+    after = f", after {recording.lines[count - 1].spot}" if count else ""
+    report = [f"{_summary(failure, recording)}{after}"]
+    for line in attribution.lines(failure.until):
+        if failure.loss is not None:
+            letter = f"record {spell_element(failure.loss.record)}"
+            line = line.replace(f"{letter}:", f"{letter} ({recording.values[failure.loss.record]}):", 1)
+        report.append(f"  {line}")
+    return report

@@ -1,9 +1,8 @@
 """What later lines imply for states: cells that are no longer read, and states from which no path passes all lines,
 because a later line contradicts a value that can no longer change.
 
-In:  a script, and packed states with the numbers of lines that they have passed.
-Out: the same states, in which unread cells have one value, so that states that differ only in them are one (`Unread`);
-     for each of them, whether a later line contradicts it (`Foreseen`).
+`Unread` gives unread cells one value, so that states that differ only in them are one; `Foreseen` finds the
+contradicted states.
 
 No line shows the messages in flight from a partitioned leader to brokers that meanwhile follow another leader, nor the
 high watermark of a broker that will not be read from again. Each such cell has a handful of values, and a search goes
@@ -105,14 +104,14 @@ class Unread:
             return
         column = self.cells.column
         record, epochs = column(states, "controller_leader"), column(states, "controller_epoch")
-        named = [column(states, "metadata_leader", one) for one in self.announcements]
+        named = [column(states, "metadata_leader", position_in_log) for position_in_log in self.announcements]
         elected = self.may_be_elected[stages, epochs]
         for broker in self.replicas:
             leader, position = column(states, "leader", broker), column(states, "metadata_position", broker)
             for other in self.replicas:
                 may_follow: Truths = (leader == other) | (record == other) | elected[:, other]
-                for one in self.announcements:
-                    may_follow |= (named[one] == other) & (position < one)
+                for position_in_log in self.announcements:
+                    may_follow |= (named[position_in_log] == other) & (position < position_in_log)
                 if other != broker:
                     _set(states, ~may_follow, self.fetches[broker, other])
                     continue
@@ -125,23 +124,21 @@ class Unread:
 
     def _fetch(self, follower: int, leader: int) -> dict[Variable, int]:
         offsets = range(self.cells.instance.configuration.log_size)
-        found: dict[Variable, int] = {}
-        for name, value in FETCH.items():
-            if value == NONE:
-                found.update({(name, follower, leader, offset): value for offset in offsets})
-            else:
-                found[name, follower, leader] = value
-        return found
+        records = [name for name, value in FETCH.items() if value == NONE]
+        return {
+            **{(name, follower, leader): value for name, value in FETCH.items() if value != NONE},
+            **{(name, follower, leader, offset): NONE for name in records for offset in offsets},
+        }
 
     def _request(self, leader: int) -> dict[Variable, int]:
-        found: dict[Variable, int] = {(name, leader): 0 for name in REQUEST}
-        found.update({(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas})
-        return found
+        return {
+            **{(name, leader): 0 for name in REQUEST},
+            **{(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas},
+        }
 
     def _high_watermark(self, replica: int) -> dict[Variable, int]:
-        found: dict[Variable, int] = {("high_watermark", replica): 0}
-        found.update({("response_high_watermark", replica, leader): 0 for leader in self.replicas})
-        return found
+        answers: dict[Variable, int] = {("response_high_watermark", replica, leader): 0 for leader in self.replicas}
+        return {("high_watermark", replica): 0, **answers}
 
 
 def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
@@ -154,28 +151,28 @@ def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
 
     It is as wide as the rules (rules.py): any replica in an epoch that is skipped, or whose leader no line names.
     """
-    found = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
+    may_be_elected = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
     if not script.recording.has_epochs:
-        found[:] = True
-        return found
+        may_be_elected[:] = True
+        return may_be_elected
     for position, stage in reversed(list(enumerate(script.stages))):
-        found[position] = found[position + 1]
-        found[position, : max(0, stage.most_epoch - 1)] = True
+        may_be_elected[position] = may_be_elected[position + 1]
+        may_be_elected[position, : max(0, stage.most_epoch - 1)] = True
         if stage.leader == NOBODY:
-            found[position, : stage.most_epoch] = True
+            may_be_elected[position, : stage.most_epoch] = True
         else:
-            found[position, : stage.most_epoch, stage.leader] = True
-    return found
+            may_be_elected[position, : stage.most_epoch, stage.leader] = True
+    return may_be_elected
 
 
 def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int | None]) -> NDArray[np.bool_]:
     """A table: by stage and by replica, whether a line from then on is about it (`broker_of` names its broker)."""
-    found = np.zeros((len(script.stages) + 1, replicas), bool)
+    is_shown = np.zeros((len(script.stages) + 1, replicas), bool)
     for position, stage in enumerate(script.stages):
         broker = broker_of(stage.line)
         if broker is not None:
-            found[: position + 1, script.recording.replica(broker)] = True
-    return found
+            is_shown[: position + 1, script.recording.replica(broker)] = True
+    return is_shown
 
 
 ANY = -2

@@ -1,9 +1,8 @@
 """The rules of a recording that depend on the state; script.py holds those that depend only on step and stage.
 
-In:  states, their monitors, and successors, many at a time.
-Out: a truth value for each successor: whether the recording allows it (`Rules`); whether a leader sends, and the
-     controller decides on, only recorded requests to change the ISR, if the recording has all of them (header
-     `all_requests`; `Requests`); and whether clocks and controllers allow what the model allows (`InTime`).
+`Rules`: whether the recording allows a successor. `Requests`: whether a leader sends, and the controller decides on,
+only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether
+clocks and controllers allow what the model allows.
 
 The proxy sees a request before the controller does. A request that a leader has prepared but not sent is left out, as
 it is for requests that make the ISR smaller (script.py).
@@ -86,9 +85,9 @@ class Requests:
             allowed[decided] &= self._is(was[parents[decided]], self.last[leader, stages[decided]], words)
         return allowed
 
-    def _is(self, found: Words, numbers: Numbers, words: Numbers) -> Truths:
+    def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
         """For each of these requests, whether it has this number."""
-        truths: Truths = (numbers != NO_REQUEST) & (found == self.requests[numbers][:, words]).all(axis=1)
+        truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
 
@@ -206,7 +205,7 @@ class Rules:
             allowed &= self._keeps_order(states_before, parents, steps)
         actors = self.script.actor[steps]
         is_free = (permissions == Permission.FREE) | (permissions == Permission.ELECTION)
-        for replica in range(len(self.monitor.seen)):
+        for replica in range(len(self.monitor.sighted)):
             # A broker that halts dies, and the recording lists every death.
             was_up = column(states_before, "is_up", replica)[parents]
             allowed &= ~is_free | (column(after, "is_up", replica) == was_up)
@@ -251,9 +250,9 @@ class Rules:
         """For each of these states, whether the controller may reassign the partition in a way that the model excludes
         (models/kafka/actions/kraft.py): while the leader, or every staying member of the ISR, is not active.
         """
-        found: Truths = np.zeros(len(states), bool)
+        left_out: Truths = np.zeros(len(states), bool)
         if not self.cells.instance.configuration.reassignments:
-            return found
+            return left_out
 
         def flags(name: str, *index: int) -> list[Truths]:
             return [self.cells.column(states, name, *index, replica) == 1 for replica in self.replicas]
@@ -273,22 +272,22 @@ class Rules:
 
         everyone = np.ones(len(states), bool)
         stages = self.monitor.passed.read(monitors)
-        for target in {one for stage in self.script.stages for one in stage.reassigning}:
+        for target in {target for stage in self.script.stages for target in stage.reassigning}:
             is_open = np.array([*(target in stage.reassigning for stage in self.script.stages), False])[stages]
             stays = [everyone & bool(target >> replica & 1) for replica in self.replicas]
-            stays = [~one for one in adding] if target == CANCEL else stays
-            found |= is_open & (ends(stays, isr) | (~_any(leads, active) & np.logical_or.reduce(leads)))
+            stays = [~flag for flag in adding] if target == CANCEL else stays
+            left_out |= is_open & (ends(stays, isr) | (~_any(leads, active) & np.logical_or.reduce(leads)))
         for leader in self.replicas:
             is_requested = self.cells.column(states, "alter_partition", leader) == AlterPartition.REQUESTED
             requested = flags("requested_isr", leader)
-            found |= is_requested & leads[leader] & ends([~one for one in removing], requested)
-        return found
+            left_out |= is_requested & leads[leader] & ends([~flag for flag in removing], requested)
+        return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
         """For each step, whether it is not a retry of an idempotent producer, or the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
-        for replica in range(len(self.monitor.seen)):
+        for replica in range(len(self.monitor.sighted)):
             rows = again[self.script.actor[steps[again]] == replica]
             states, records = states_before[parents[rows]], self.script.sent_again[steps[rows]]
             for offset in range(self.cells.instance.configuration.log_size):
@@ -299,14 +298,14 @@ class Rules:
         """Whether a broker may shut down: it does not lead, or no other broker can take over its leadership."""
         column = self.cells.column
         has_heir: Truths = np.zeros(len(states), bool)
-        for other in range(len(self.monitor.seen)):
+        for other in range(len(self.monitor.sighted)):
             if other != replica:
                 has_heir |= (column(states, "controller_isr", other) == 1) & (column(states, "is_up", other) == 1)
         may: Truths = (column(states, "controller_leader") != replica) | ~has_heir
         return may
 
 
-def _any(these: list[Truths], those: list[Truths]) -> Truths:
+def _any(first: list[Truths], second: list[Truths]) -> Truths:
     """Whether a replica has both properties, each given as a column for each replica."""
-    truths: Truths = np.logical_or.reduce([a & b for a, b in zip(these, those, strict=True)])
+    truths: Truths = np.logical_or.reduce([a & b for a, b in zip(first, second, strict=True)])
     return truths

@@ -1,8 +1,5 @@
 """The script of a recording: which steps of the model may occur between its lines.
 
-In:  a recording, and the instance of the model.
-Out: a `Script`: one stage before each line, with the steps that are possible in this stage.
-
 Every fault is recorded; elections happen only if the recorded leaders require them; all other steps are always
 possible. Every new action of the model has to be named here: it is free, or an election, or never happens.
 """
@@ -151,25 +148,20 @@ class Permission(IntEnum):
 
 @dataclass
 class Away:
-    """The brokers that take no part in steps, or will take none."""
+    """The brokers that take no part in steps, or soon will not."""
 
     down: set[int] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
     stopping: set[int] = field(default_factory=set)
 
-    def befall(self, what: FaultKind, broker: int) -> None:
+    def befall(self, fault: FaultKind, broker: int) -> None:
         """Note a fault of a broker."""
-        if what is not FaultKind.CUT:
-            self.frozen.discard(broker)
-        if what is FaultKind.FREEZE:
-            self.frozen.add(broker)
-        elif what is FaultKind.KILL:
-            self.down.add(broker)
-        elif what is FaultKind.STOP:
-            self.stopping.add(broker)
-        elif what is FaultKind.START:
-            self.down.discard(broker)
-            self.stopping.discard(broker)
+        left = {FaultKind.CUT: [], FaultKind.START: [self.frozen, self.down, self.stopping]}.get(fault, [self.frozen])
+        for group in left:
+            group.discard(broker)
+        joined = {FaultKind.FREEZE: self.frozen, FaultKind.KILL: self.down, FaultKind.STOP: self.stopping}.get(fault)
+        if joined is not None:
+            joined.add(broker)
 
 
 @dataclass(frozen=True)
@@ -254,11 +246,8 @@ def actors(instance: Instance, step: Step) -> list[int]:
     if step.action.startswith("controller_"):
         return []
     ranges = instance.argument_ranges[step.action_index]
-    return [
-        ordinal
-        for one, ordinal in zip(ranges, step.ordinals, strict=True)
-        if one.parameter.domain in BROKERS and one.parameter.name != "elected"
-    ]
+    choices = [(choice.parameter, ordinal) for choice, ordinal in zip(ranges, step.ordinals, strict=True)]
+    return [ordinal for parameter, ordinal in choices if parameter.domain in BROKERS and parameter.name != "elected"]
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
@@ -319,6 +308,7 @@ def _stages(recording: Recording) -> tuple[Stage, ...]:
     may_be_unclean = bool(recording.header.unclean_election) or not recording.asks_unclean
     requested_before: dict[int, frozenset[int]] = {}
     requests = requests_in(recording.lines)
+    numbers = [sum(1 << recording.replica(broker) for broker in request.target or ()) for request in requests]
     for position, line in enumerate(recording.lines):
         shown, epoch = next_leader(recording, position, newest)
         replica = recording.replica(line.broker) if isinstance(line, Fault) else NOBODY
@@ -338,7 +328,7 @@ def _stages(recording: Recording) -> tuple[Stage, ...]:
                 may_be_unclean=may_be_unclean,
                 requested=_requested(recording, position),
                 requested_before=dict(requested_before),
-                reassigning=frozenset(_number_of(recording, one.target) for one in requests if one.is_open(position)),
+                reassigning=frozenset(numbers[at] for at, request in enumerate(requests) if request.is_open(position)),
             )
         )
         match line:
@@ -354,11 +344,6 @@ def _stages(recording: Recording) -> tuple[Stage, ...]:
                 may_prefer &= shown_epoch - recording.first_epoch <= newest
                 newest = max(newest, shown_epoch - recording.first_epoch)
     return tuple(stages)
-
-
-def _number_of(recording: Recording, target: frozenset[int] | None) -> int:
-    """The number of a set of replicas; CANCEL for None."""
-    return CANCEL if target is None else sum(1 << recording.replica(broker) for broker in target)
 
 
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
@@ -425,18 +410,18 @@ def changes_required(recording: Recording) -> int:
     these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that reassigns the
     partition, a death.
     """
-    changes, asked, before = 0, 0, None
+    changes, requests, before = 0, 0, None
     for line in recording.lines:
-        asked += isinstance(line, Reassignment)
+        requests += isinstance(line, Reassignment)
         if not isinstance(line, Metadata):
             continue
         if line.partition_epoch is not None:
             changes = line.partition_epoch
         elif before is not None:
-            changes += line.epochs_since(before) + len(line.isr ^ before.isr) + asked
-        asked, before = 0, line
+            changes += line.epochs_since(before) + len(line.isr ^ before.isr) + requests
+        requests, before = 0, line
     shown = changes + (0 if before is None or before.partition_epoch is not None else deaths(recording))
-    return shown + changes_after_metadata(recording)
+    return shown + _changes(*_ending(recording))
 
 
 def elections_required(recording: Recording) -> int:
@@ -444,21 +429,11 @@ def elections_required(recording: Recording) -> int:
 
     Without recorded epochs: one per change of the leader, and one per death, because dead brokers leave the ISR.
     """
-    told = [line for _, line in recording.claims(Metadata)]
+    shown, unseen = [line for _, line in recording.claims(Metadata)], elections_after_metadata(recording)
     if recording.has_epochs:
-        most = max((line.leader_epoch or 0) - recording.first_epoch for line in told) if told else 0
-        return most + elections_after_metadata(recording)
-    leaders = [line.leader for line in told if line.leader is not None]
-    changes = sum(one != other for one, other in pairwise(leaders))
-    return changes + deaths(recording) + elections_after_metadata(recording)
-
-
-def changes_after_metadata(recording: Recording) -> int:
-    """How often leader and ISR may have changed after the last metadata line, where nothing shows it.
-
-    Each fault and each request may have led to a change, and so may each member of the ISR that did not run before.
-    """
-    return _changes(*_ending(recording))
+        return unseen + max(((line.leader_epoch or 0) - recording.first_epoch for line in shown), default=0)
+    leaders = [line.leader for line in shown if line.leader is not None]
+    return unseen + deaths(recording) + sum(leader != next_one for leader, next_one in pairwise(leaders))
 
 
 def elections_after_metadata(recording: Recording) -> int:
@@ -475,6 +450,10 @@ def elections_after_metadata(recording: Recording) -> int:
 
 
 def _changes(metadata: Metadata | None, later: list[Line], away: set[int]) -> int:
+    """How often leader and ISR may have changed after the last metadata line, where nothing shows it.
+
+    Each fault and each request may have led to a change, and so may each member of the ISR that did not run before.
+    """
     return len(later) + len(metadata.isr & away if metadata else away)
 
 

@@ -1,8 +1,5 @@
 """Explores all paths that a recording allows until the last line is passed or no path is left.
 
-In:  a script and the instance of the model.
-Out: a path that passes the last line; or all states before the line that no path passes.
-
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
 without a step, if waiting gains nothing (script.py). So only steps count. The search is breadth first at the beginning:
 a path that it finds then is a shortest path. Later, each passed line reduces the counted steps: a path is followed
@@ -26,6 +23,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.kernel_results import KernelResults
+from isrcheck.checker.results.terminal import human_bytes
 from isrcheck.conformance.follow.recorded.lines import Passing
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words
 from isrcheck.conformance.follow.search.monitor import Claims, Monitor
@@ -51,7 +49,7 @@ MANY = 1 << 16
 
 
 class Order:
-    """Nodes by rank: their depth, less some steps for each passed line. `taken` counts the nodes chosen so far."""
+    """Nodes by rank: their depth, minus some steps for each passed line. `taken` counts the nodes chosen so far."""
 
     def __init__(self, steps_of_a_line: int) -> None:
         self.steps_of_a_line = steps_of_a_line
@@ -96,9 +94,9 @@ class Waiting:
         if self.is_broad:
             return self._orders[0].take(most)
         while True:
-            order = min(self._orders, key=lambda one: one.taken)
+            order = min(self._orders, key=lambda candidate: candidate.taken)
             nodes = order.take(min(most, max(TOGETHER, self._count // SHARE)))
-            if not len(nodes):  # each node waits in all orders, unless another order has taken it
+            if not len(nodes):  # then no node is left: a node waits in every order until one of them takes it
                 return nodes
             nodes = nodes[~self._are_taken(nodes)]
             order.taken += len(nodes)
@@ -107,12 +105,12 @@ class Waiting:
                 return nodes
 
     def leave(self, nodes: Numbers) -> None:
-        """Let nodes wait until no other node is left."""
+        """Set nodes aside until no other node is left."""
         if len(nodes):
             self._left.append(nodes)
 
     def left(self) -> Numbers:
-        """The nodes that were left so far; from now on they wait like others."""
+        """The nodes that were set aside; from now on they wait like others."""
         nodes = np.concatenate([np.empty(0, np.int64), *self._left])
         self._left = []
         return nodes
@@ -165,6 +163,10 @@ class Progress:
     of: int
     bytes_used: int
 
+    def __str__(self) -> str:
+        counts = f"step {self.depth}, line {self.lines} of {self.of}, {self.states:,} states"
+        return f"{counts}, {human_bytes(self.bytes_used)}"
+
 
 @dataclass(frozen=True)
 class Manner:
@@ -203,7 +205,7 @@ class Nodes:
         return self.store.states[: self.store.count * width].reshape(-1, width)
 
     def monitors(self) -> Words:
-        """Their monitors."""
+        """The monitors of these nodes."""
         return self.all()[:, self.words]
 
     def of(self, nodes: Numbers) -> tuple[Words, Words]:
@@ -213,7 +215,7 @@ class Nodes:
 
     def add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers) -> Numbers:
         """Store nodes, each once; return those that are new. Raises Full."""
-        count, known = len(states), self.store.count
+        count, before = len(states), self.store.count
         batch = Batch(
             np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
             parents.astype(np.uint32),
@@ -222,7 +224,7 @@ class Nodes:
             np.empty(count, np.uint64),
         )
         self.store.add(batch, count)
-        new = np.arange(known, self.store.count)
+        new = np.arange(before, self.store.count)
         is_step = self.store.steps[new] < self.steps
         self.depths[new] = self.depths[self.store.parents[new]].astype(np.int64) + is_step
         return new
@@ -333,7 +335,7 @@ class ObservationSearch:
         report: Callable[[Progress], None] = lambda progress: None,
         manner: Manner = Manner(),
     ) -> None:
-        instance = script.instance
+        self.instance = instance = script.instance
         self.script = script
         self.manner = manner
         self.report = report
@@ -365,11 +367,6 @@ class ObservationSearch:
         self.last: int | None = None
         self.furthest = 0
 
-    @property
-    def instance(self) -> Instance:
-        """The instance of the model."""
-        return self.script.instance
-
     # ------------------------------------------------------------------------------------------------------ the loop
 
     def run(self) -> None:
@@ -395,19 +392,16 @@ class ObservationSearch:
 
     def _start(self) -> None:
         """Start with the leader of the first metadata line, if that line is about the first epoch."""
-        starts, layout = self.instance.initial_states, self.cells.layout
-        chosen = [at for at, cells in enumerate(starts) if self._is_start(State(self.instance, cells))]
+        starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
+        is_open = first.most_epoch > 0 or first.leader == NOBODY
+        leaders = [State(self.instance, cells).controller_leader for cells in starts]
+        chosen = [at for at, leader in enumerate(leaders) if is_open or leader == first.leader]
         states = np.array([layout.pack(starts[at]) for at in chosen], np.uint64).reshape(len(chosen), layout.words)
         self._restore(states)
         monitors = np.zeros(len(chosen), np.uint64)
         self.monitor.look(monitors, states)
         steps = self.nodes.steps + np.array(chosen, np.int64)
         self._pass_and_add(states, monitors, np.arange(len(chosen)), steps, is_start=True)
-
-    def _is_start(self, s: State) -> bool:
-        stage = self.script.stages[0]
-        is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
-        return not is_first_epoch or s.controller_leader == stage.leader
 
     def _restore(self, states: Words) -> None:
         """Restore the budgets of states, in place."""
@@ -502,8 +496,7 @@ class ObservationSearch:
         for stage in np.unique(stages[is_true]):
             rows = np.flatnonzero(stages == stage)
             is_true[rows] = self.claims.hold(int(stage), states[rows], monitors[rows])
-        found: Numbers = np.flatnonzero(is_true)
-        return found
+        return np.flatnonzero(is_true)
 
     def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
         if len(states):
@@ -562,8 +555,7 @@ class ObservationSearch:
 
     def nodes_waiting(self) -> Numbers:
         """The nodes before the furthest line that the search reached."""
-        nodes: Numbers = np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
-        return nodes
+        return np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
 
     def counts(self) -> list[int]:
         """The number of nodes before each line; the last number counts those that passed all lines."""

@@ -1,7 +1,6 @@
 """The instance of the model that a recording needs: how many records, epochs and faults it has room for.
 
-In:  a recording, or the `Size` of one; the protocol, and configuration entries that the recording does not determine.
-Out: an instance, which has only the initial states with empty logs, and whose ISR has replicas only.
+The instance has only the initial states with empty logs, and only replicas in its ISR.
 
 The model has far more initial states: with start=any their number grows with the third power of the records, because
 logs may hold any of them. Enumerating them to choose a dozen took minutes and gigabytes for a hundred records. While
@@ -51,7 +50,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
     """For each cell of a field, the cell of the small instance that stands for it."""
     for index in layout.indices():
-        yield small.position([min(one, size - 1) for one, size in zip(index, small.sizes, strict=True)])
+        yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 
 
 AT_THE_START = ("start", "start_isr", "common_records", "brokers_down")
@@ -67,24 +66,27 @@ controller."""
 
 @dataclass(frozen=True)
 class Size:
-    """The bounds of an instance, and the settings that the recording shows (None: not shown).
-
-    `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
-    `asks_unclean`: an administrator asks for an unclean election. The partition is reassigned if `first_replicas` is
-    not 0: so many of the brokers are its replicas at the beginning.
-    """
+    """The bounds of an instance, and the settings that the recording shows (None: not shown)."""
 
     replicas: int
     records: int
     elections: int
     deaths: int
     changes: int
+    """Upper bounds; the changes are those of leader and ISR."""
+
     faults: Counter[FaultKind]
+    """The number of faults of each kind."""
+
     min_insync_replicas: int | None
     unclean_election: bool | None
     acks: Acks | None
+
     asks_unclean: bool = False
+    """An administrator asks for an unclean election."""
+
     first_replicas: int = 0
+    """How many of the brokers are replicas at the beginning, if the partition is reassigned; 0: it is not."""
 
 
 def size_of(recording: Recording) -> Size:
@@ -104,13 +106,7 @@ def size_of(recording: Recording) -> Size:
     )
 
 
-def instance_for(
-    size: Size,
-    protocol: str,
-    values: Mapping[str, int],
-    swaps: Mapping[str, str],
-    sent_again: int | None = None,
-) -> Instance:
+def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_again: int | None = None) -> Instance:
     """The instance of the model for a recording of this size, which begins with empty logs. Raises UsageError.
 
     A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
@@ -121,12 +117,16 @@ def instance_for(
             raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
     least, unclean = size.min_insync_replicas, size.unclean_election
-    for name, told, given in (
+    for name, recorded, chosen in (
         ("min_insync_replicas", least, values.get("min_insync_replicas")),
         ("unclean_elections", unclean, values.get("unclean_elections")),
     ):
-        if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
+        if (
+            recorded is not None
+            and chosen is not None
+            and (bool(chosen) if isinstance(recorded, bool) else chosen) != recorded
+        ):
+            raise UsageError(f"{name}={chosen} contradicts the header of the recording; leave it out")
     is_unclean = size.asks_unclean or (unclean if unclean is not None else values.get("unclean_elections", 0) > 0)
     instance = model.instance(
         protocol,
@@ -146,7 +146,6 @@ def instance_for(
             **({} if size.acks is None else {"acks": int(size.acks)}),
             "start": 1,
         },
-        swaps,
     )
     return begin_empty(instance)
 
@@ -155,11 +154,11 @@ def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
     """The bounds that 2.8 and KRaft introduced. A living broker's session expires only while the broker is frozen."""
     if not alters_partitions(instance):
         return {}
-    found = {"partition_changes": size.changes}
+    bounds = {"partition_changes": size.changes}
     if has_kraft(instance):
         fencings = FENCINGS_OF_A_FREEZE * (size.faults[FaultKind.FREEZE] + size.faults[FaultKind.CUT])
-        found |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
+        bounds |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
         if size.first_replicas:
             # Two requests at the same time can be taken more than once, each as a change.
-            found |= {"reassignments": max(1, size.changes), "start_assignment": (1 << size.first_replicas) - 1}
-    return found
+            bounds |= {"reassignments": max(1, size.changes), "start_assignment": (1 << size.first_replicas) - 1}
+    return bounds

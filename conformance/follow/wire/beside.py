@@ -1,10 +1,8 @@
 """Reads the files beside a wire recording: observations.ndjson, and the folders broker<i>/ that brokers left on disk.
 
-In:  the lines of observations.ndjson, which the experimenter saw of the same cluster at the same time, and the
-     conversion of the traffic up to the time of each line; broker<i>/TOPIC-0/*.log (segments, format of 0.11 and later)
-     and checkpoints.
-Out: the observations that the traffic does not show; a `DiskContent` for each broker. A line that contradicts the
-     traffic is one UsageError; so is every defect of a folder, with the file, and the byte for a segment.
+The experimenter saw the lines of observations.ndjson of the same cluster at the same time; segments (broker<i>/TOPIC-0/
+*.log) are of 0.11 or later. A line that contradicts the traffic is one UsageError; so is every defect of a folder, with
+the file, and the byte for a segment.
 
 Both files have seconds since the same start; the time of a line decides its place. What counts of each kind:
 
@@ -33,7 +31,8 @@ from isrcheck.conformance.follow.wire.controller import View
 from isrcheck.conformance.follow.wire.exchanges import spelled
 from isrcheck.conformance.follow.wire.messages import Happening, is_number
 from isrcheck.conformance.follow.wire.survey import FAULTS, MIN_ISR, UNCLEAN, Survey
-from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value_in
+from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk, value_in, without_none
+from isrcheck.conformance.kafka_format.log_folder import offsets_of, topic_id_of
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     MAGIC,
@@ -58,25 +57,27 @@ class DiskContent:
     log: tuple[tuple[str, int], ...]
     checkpoint: int | None
 
+    def observation(self, first: int) -> Observation:
+        """The observation of it, with offsets from `first` on."""
+        checkpoint = without_none(high_watermark_checkpoint=self.checkpoint)
+        return {**disk(self.broker, self.log, first), **checkpoint}
+
 
 def disks_in(
     folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
 ) -> Iterator[DiskContent]:
     """The contents of all broker<i>/ in a folder, by number, without the records before the first offset.
 
-    A topic whose name is not known is found by its id. Raises UsageError.
+    A topic whose name is not known is found by its id. Raises UsageError, and FileError.
     """
-    found = {}
     try:
-        for path in folder.iterdir():
-            named = re.fullmatch(r"broker([0-9]{1,9})", path.name)
-            if named and path.is_dir():
-                found[int(named[1])] = path
+        named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]
+        brokers = {int(match[1]): path for match, path in named if match and path.is_dir()}
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}; give a folder that can be read") from None
-    if len(found) > MOST_BROKERS:
+    if len(brokers) > MOST_BROKERS:
         raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
-    for broker, path in sorted(found.items()):
+    for broker, path in sorted(brokers.items()):
         name = _name_in(path, index, topic_id) if topic is None else topic
         partition = path / f"{name}-{index}"
         if name is not None and partition.is_dir():
@@ -84,7 +85,9 @@ def disks_in(
             if not segments:
                 raise UsageError(f"{partition}: no segment (*.log) in it; copy the folder again, or leave it out")
             log = tuple(record for segment in segments for record in _records(segment, _read(segment)))
-            yield DiskContent(broker, _checked(partition, log, first), _checkpoint(path, name, index))
+            checkpoint = path / "replication-offset-checkpoint"
+            offsets = offsets_of(checkpoint) if checkpoint.is_file() else {}
+            yield DiskContent(broker, _checked(partition, log, first), offsets.get(partition.name))
 
 
 def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
@@ -94,7 +97,7 @@ def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
     except ValueError:
         return None
     for path in sorted(broker.glob(f"*-{index}/partition.metadata")):
-        if spelled_id is not None and f"topic_id: {spelled_id}" in _read(path).decode(errors="replace").splitlines():
+        if spelled_id is not None and topic_id_of(path) == spelled_id:
             return path.parent.name.removesuffix(f"-{index}")
     return None
 
@@ -103,9 +106,9 @@ def _checked(partition: Path, log: tuple[tuple[int, str, int], ...], first: int)
     begins = log[0][0] if log else first
     for position, (offset, _, _) in enumerate(log, min(begins, first)):
         if offset != position:
-            what = f"the record at position {position - min(begins, first)} has offset {offset}"
-            where = "at 0" if not first else f"at {first} or before"
-            raise UsageError(f"{partition}: {what}; only logs that begin {where} and have no gaps can be followed")
+            defect = f"the record at position {position - min(begins, first)} has offset {offset}"
+            where = f"at {first} or before" if first else "at 0"
+            raise UsageError(f"{partition}: {defect}; only logs that begin {where} and have no gaps can be followed")
     return tuple((value, epoch) for offset, value, epoch in log if offset >= first)
 
 
@@ -139,20 +142,6 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
         at += header.size
 
 
-def _checkpoint(broker: Path, topic: str, index: int) -> int | None:
-    """The high watermark in a broker's checkpoint, or None without an entry. Raises UsageError."""
-    path = broker / "replication-offset-checkpoint"
-    if not path.is_file():
-        return None
-    for number, line in enumerate(_read(path).decode(errors="replace").splitlines(), 1):
-        words = line.split(" ")
-        if number > 2 and words[:2] == [topic, str(index)]:
-            if len(words) == 3 and words[2].isascii() and words[2].isdecimal() and len(words[2]) < 10:
-                return int(words[2])
-            raise UsageError(f"{path}:{number}: no offset in {line[:60]!r}; copy the file again")
-    return None
-
-
 FILE = "observations.ndjson"
 """The name of the file beside the wire recording."""
 
@@ -171,41 +160,29 @@ MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_wate
 """The keys of a disk line."""
 
 
-@dataclass(frozen=True)
-class Beside:
-    """A line of observations.ndjson."""
-
-    number: int
-    t: float
-    said: Mapping[str, Any]
-
-
-def lines_beside(wire: Path) -> Iterator[Beside]:
-    """The lines of observations.ndjson beside a wire recording, if there is one. Raises UsageError."""
+def lines_beside(wire: Path) -> Iterator[Happening]:
+    """The lines of observations.ndjson beside a wire recording, if there is such a file. Raises UsageError."""
     path = wire.parent / FILE
     if not path.exists():
         return
-    for number, said in objects_of(path):
+    for number, keys in objects_of(path):
         if number > MOST_LINES:
             raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
-        if said.get("kind") == "header":
+        if keys.get("kind") == "header":
             if number > 1:
                 raise bad_line(path, number, "a header after other lines; put one header first")
             continue
-        t = said.get("t")
+        t = keys.get("t")
         if isinstance(t, bool) or not isinstance(t, int | float):
             raise bad_line(path, number, '"t" has to be the seconds since the start; give it')
-        read_line(path, number, said)
-        yield Beside(number, t, said)
+        read_line(path, number, keys)
+        yield Happening(number, number, t, str(keys.get("what", keys["kind"])), keys)
 
 
 def happenings_beside(wire: Path | None) -> Iterator[Happening]:
     """What people and clients did according to observations.ndjson beside a wire recording. Raises UsageError."""
-    for line in () if wire is None else lines_beside(wire):
-        kind = line.said["kind"]
-        if kind in ("fault", "acked", "client_read"):
-            what = str(line.said.get("what", kind))
-            yield Happening(line.number, line.number, line.t, what, line.said)
+    lines = () if wire is None else lines_beside(wire)
+    return (line for line in lines if line.keys["kind"] in ("fault", "acked", "client_read"))
 
 
 def settings_beside(wire: Path | None, survey: Survey) -> None:
@@ -213,27 +190,29 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
     path = None if wire is None else wire.parent / FILE
     if path is None or not path.exists():
         return
-    number, said = next(objects_of(path), (1, {}))
-    header = read_line(path, number, said) if said.get("kind") == "header" else None
+    number, keys = next(objects_of(path), (1, {}))
+    header = read_line(path, number, keys) if keys.get("kind") == "header" else None
     if not isinstance(header, Header):
         return
-    for key in said:
-        if key not in ("kind", "n", "t", "label", *SETTINGS):
-            raise bad_line(path, number, f"wire.ndjson says what {key} would say; leave it out")
+    for setting in keys:
+        if setting not in ("kind", "n", "t", "label", *SETTINGS):
+            raise bad_line(path, number, f"wire.ndjson says what {setting} would say; leave it out")
     least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
-    for key, mine, theirs in (
+    for setting, mine, theirs in (
         (MIN_ISR, least, survey.min_insync_replicas),
         (UNCLEAN, unclean, survey.unclean_election),
         ("replicas", replicas or None, survey.replicas or None),
     ):
         if mine is not None and theirs is not None and mine != theirs:
-            raise bad_line(path, number, f"{key} is {said[key]}, but wire.ndjson shows another value; correct it")
+            raise bad_line(
+                path, number, f"{setting} is {keys[setting]}, but wire.ndjson shows another value; correct it"
+            )
     survey.min_insync_replicas = survey.min_insync_replicas if least is None else least
     survey.unclean_election = survey.unclean_election if unclean is None else unclean
     survey.replicas = survey.replicas or replicas
 
 
-class Seen:
+class LinesBeside:
     """The lines of observations.ndjson, taken between those of the traffic."""
 
     def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
@@ -245,66 +224,69 @@ class Seen:
 
     def left(self) -> int:
         """The number of lines that were not taken, the next one included."""
-        found = 0
-        while self._next is not None:
-            found, self._next = found + 1, next(self._lines, None)
-        return found
+        return 0 if self._next is None else 1 + sum(1 for _ in self._lines)
 
-    def until(self, t: float) -> Iterator[tuple[Beside, Observation]]:
-        """The observations of the lines before this time. Raises UsageError."""
+    def until(self, t: float) -> Iterator[tuple[int, float, Observation]]:
+        """The observations of the lines before this time, each with the number and time of its line.
+
+        Raises UsageError.
+        """
         while self._next is not None and self._next.t < t:
             line, self._next = self._next, next(self._lines, None)
             self.traffic.now = line.t
             try:
-                for found in self.traffic.give(self._take(line)):
-                    yield line, {**found, "from": FILE}
+                for keys in self.traffic.give(self._take(line)):
+                    yield line.number, line.t, {**keys, "from": FILE}
             except UnreadableError as error:
                 raise bad_line(self.path, line.number, error) from None
 
-    def _take(self, line: Beside) -> Iterator[Observation]:
-        kind, said = line.said["kind"], line.said
+    def _take(self, line: Happening) -> Iterator[Observation]:
+        kind, keys = line.keys["kind"], line.keys
         if kind == "disk":
             yield from self._disk(line)
-        elif kind == "metadata" and said.get("leader_epoch") is not None and said.get("leader") is not None:
-            view = View(said["leader"], said["leader_epoch"], tuple(said["isr"]), replicas=said.get("replicas"))
-            yield from self.traffic.sees(said.get("seen_by"), view)
+        elif kind == "metadata" and keys.get("leader_epoch") is not None and keys.get("leader") is not None:
+            view = View(keys["leader"], keys["leader_epoch"], tuple(keys["isr"]), replicas=keys.get("replicas"))
+            yield from self.traffic.sees(keys.get("seen_by"), view)
         elif kind == "acked":
-            yield from self._acked(said)
+            yield from self._acked(keys)
         elif kind == "client_read" and not self._is_in_the_traffic(line, "client_read"):
-            yield {"kind": kind, "records": said["records"]}
-        elif kind == "fault" and said["what"] == "send":
-            yield from self.traffic.sends([(value_in(said), None)])
-        elif kind == "fault" and said["what"] in FAULTS and is_number(said.get("broker")):
-            is_new = not self._is_in_the_traffic(line, said["what"])
-            yield from self.traffic.befall(said["what"], said["broker"], said.get("peer")) if is_new else ()
+            yield {"kind": kind, "records": keys["records"]}
+        elif kind == "fault" and keys["what"] == "send":
+            yield from self.traffic.sends([(value_in(keys), None)])
+        elif kind == "fault" and keys["what"] in FAULTS and is_number(keys.get("broker")):
+            is_new = not self._is_in_the_traffic(line, keys["what"])
+            yield from self.traffic.befall(keys["what"], keys["broker"], keys.get("peer")) if is_new else ()
 
-    def _disk(self, line: Beside) -> Iterator[Observation]:
-        broker, log = line.said["broker"], line.said["log"]
-        shown, at = self.traffic.log_of(broker)
+    def _disk(self, line: Happening) -> Iterator[Observation]:
+        broker, log = line.keys["broker"], line.keys["log"]
+        shown, at = self.traffic.shown_logs.get(broker), self.traffic.shown_at.get(broker, 0.0)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
         if is_other and line.t - at < SHORTLY:
-            self.traffic.unused.older += 1
+            self.traffic.unused.counts["older"] += 1
             yield {"kind": "note", "what": f"the disk of broker {broker} may have been read before its last fetch"}
         else:
-            yield {"kind": "disk", **{key: line.said[key] for key in MEMORY if key in line.said}}
+            yield {"kind": "disk", **{key: line.keys[key] for key in MEMORY if key in line.keys}}
 
-    def _acked(self, said: Mapping[str, Any]) -> Iterator[Observation]:
-        value, offset = value_in(said), said.get("offset")
+    def _acked(self, keys: Mapping[str, Any]) -> Iterator[Observation]:
+        value, offset = value_in(keys), keys.get("offset")
         shown = self.traffic.records.offsets(value)
         if shown and offset is not None and offset not in shown:
-            told = " and ".join(map(str, sorted(shown)))
+            other = " and ".join(map(str, sorted(shown)))
             raise UnreadableError(
-                f"{value[:60]} is acknowledged at offset {offset}, but at {told} in wire.ndjson; correct one of them"
+                f"{value[:60]} is acknowledged at offset {offset}, but at {other} in wire.ndjson; correct one of them"
             )
         yield from self.traffic.acks([(value, offset)])
 
-    def _is_in_the_traffic(self, line: Beside, what: str) -> bool:
+    def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
         """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
-        for one in self.happenings:
-            if one.what == what and abs(one.t - line.t) < AGREE and one.keys.get("broker") == line.said.get("broker"):
-                if one.keys.get("records") != line.said.get("records"):
-                    raise UnreadableError(
-                        f"a consumer reads something else than by line {one.number} of wire.ndjson; correct one of them"
-                    )
+        for happening in self.happenings:
+            if (
+                happening.what == kind
+                and abs(happening.t - line.t) < AGREE
+                and happening.keys.get("broker") == line.keys.get("broker")
+            ):
+                if happening.keys.get("records") != line.keys.get("records"):
+                    where = f"line {happening.number} of wire.ndjson"
+                    raise UnreadableError(f"{where} says that the consumer reads other records; correct one of them")
                 return True
         return False

@@ -1,8 +1,6 @@
 """What the traffic has shown of the controller's state: leader, leader epoch, ISR and replicas, without outdated views.
 
-In:  AlterPartition answers, records of the metadata log, and Metadata responses of brokers, in the order in which the
-     proxy saw them; and leader epochs that appear in other messages.
-Out: for each of them the new state of the controller, or None if it shows no news.
+The states come in the order in which the proxy saw the messages.
 
 An AlterPartition answer and a record of the metadata log are ordered by the partition epoch. A Metadata response has no
 partition epoch, and a broker may lag behind: such a view is news only if no earlier state can explain it.
@@ -11,6 +9,7 @@ partition epoch, and a broker may lag behind: such a view is news only if no ear
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 NO_LEADER = -1
 
@@ -33,6 +32,12 @@ class View:
     def says(self) -> tuple[int, int, frozenset[int]]:
         """The part that any message can show: leader, leader epoch and ISR."""
         return self.leader, self.leader_epoch, self.members
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Leader, epochs and ISR, as an observation has them."""
+        epochs = {"leader_epoch": self.leader_epoch, "isr": list(self.isr), "partition_epoch": self.partition_epoch}
+        return {"leader": self.leader, **epochs}
 
     @property
     def members(self) -> frozenset[int]:
@@ -72,16 +77,16 @@ class Controller:
 
     def denies(self, view: View, partition_epoch: int) -> bool:
         """Whether another state is known for this partition epoch."""
-        known = self._at.get(partition_epoch)
-        return known is not None and view.says != known.says
+        recorded = self._at.get(partition_epoch)
+        return recorded is not None and view.says != recorded.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """The state if the metadata log had this change at an offset where it has another change; otherwise None."""
+        """The state after this change, if the metadata log has a different change at this offset; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]
-        known = self._at.get(epoch)
-        return None if known is None else _changed(known, change, known.leader_epoch, epoch)
+        recorded = self._at.get(epoch)
+        return None if recorded is None else _changed(recorded, change, recorded.leader_epoch, epoch)
 
     def logs(self, offset: int, *change: *Change) -> View | None:
         """The metadata log has this change of the partition at this offset."""
@@ -93,19 +98,19 @@ class Controller:
         self._at.setdefault(self._logged_epoch - 1, before)
         self._logged = _changed(before, change, before.leader_epoch + (change[0] is not None))
         self._in_log[offset] = self._logged_epoch, change
-        known = self._at.setdefault(self._logged_epoch, self._logged)
-        return self.answers(known, self._logged_epoch)
+        recorded = self._at.setdefault(self._logged_epoch, self._logged)
+        return self.answers(recorded, self._logged_epoch)
 
     def position_of(self, view: View) -> int | None:
         """The smallest partition epoch that can have this state; None if it is not known.
 
         Each change alters the state, so the partition epoch before a known one has a different state.
         """
-        known = [epoch for epoch, one in self._at.items() if one.says == view.says]
-        for epoch in range(min(known, default=0)):
-            if epoch not in self._at and epoch + 1 not in known:
+        epochs_of_state = [epoch for epoch, recorded in self._at.items() if recorded.says == view.says]
+        for epoch in range(min(epochs_of_state, default=0)):
+            if epoch not in self._at and epoch + 1 not in epochs_of_state:
                 return None
-        return min(known, default=None)
+        return min(epochs_of_state, default=None)
 
     def is_seen(self, view: View) -> View | None:
         """A broker shows this state to a client."""
@@ -121,10 +126,13 @@ class Controller:
         It names another leader of an epoch than earlier views did; or the metadata log is recorded, and never had this
         ISR.
         """
-        same = [one for one in self.views if one.leader_epoch == view.leader_epoch]
-        if any(NO_LEADER not in (one.leader, view.leader) and one.leader != view.leader for one in same):
+        same = [earlier_view for earlier_view in self.views if earlier_view.leader_epoch == view.leader_epoch]
+        if any(
+            NO_LEADER not in (earlier_view.leader, view.leader) and earlier_view.leader != view.leader
+            for earlier_view in same
+        ):
             return True
-        is_known = any(one.members == view.members for one in same)
+        is_known = any(earlier_view.members == view.members for earlier_view in same)
         return bool(self._logged_epoch and not is_known)
 
     def _is_news(self, view: View) -> bool:
@@ -133,12 +141,12 @@ class Controller:
             return False
         if last is None or view.leader_epoch > last.leader_epoch:
             return True
-        earlier = [one for one in self.views if one.leader_epoch == last.leader_epoch]
+        earlier = [earlier_view for earlier_view in self.views if earlier_view.leader_epoch == last.leader_epoch]
         if view.says == last.says:
             # Within a leader epoch, replicas are only added.
-            known = [set(one.replicas) for one in earlier if one.replicas]
-            return bool(known) and all(one < set(view.replicas or ()) for one in known)
-        if any(one.members == view.members and one.leader == view.leader for one in earlier):
+            replica_sets = [set(earlier_view.replicas) for earlier_view in earlier if earlier_view.replicas]
+            return bool(replica_sets) and all(earlier_view < set(view.replicas or ()) for earlier_view in replica_sets)
+        if any(earlier_view.members == view.members and earlier_view.leader == view.leader for earlier_view in earlier):
             return False
         # Only AlterPartition adds members, and it is recorded; so an unseen change leaves a smaller ISR. Such an ISR
         # is later than the last one, unless it could also have come between the last two.

@@ -1,8 +1,5 @@
 """Converts a wire recording to observations, line by line.
 
-In:  a wire recording, and the folders broker<i>/ beside it.
-Out: the objects of a recording of observations, each with the line of the wire recording that shows it.
-
 Which observations the traffic gives:
 
 - a Produce request: its records are sent; its response without error: they are acknowledged, each at its offset;
@@ -24,14 +21,16 @@ unless nothing was observed between that moment and the message that shows it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line
-from isrcheck.conformance.follow.wire.beside import Seen, disks_in, happenings_beside, settings_beside
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, lines_of
+from isrcheck.conformance.follow.recorded.lines import is_observation
+from isrcheck.conformance.follow.wire.beside import LinesBeside, disks_in, happenings_beside, settings_beside
 from isrcheck.conformance.follow.wire.messages import Happening, is_wire, wire_lines
 from isrcheck.conformance.follow.wire.survey import MIN_ISR, UNCLEAN, Survey, survey_of
-from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk
+from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, without_none
+from isrcheck.conformance.kafka_format.log_folder import FileError
+from isrcheck.models.messages import UsageError
 
 MOST_OBSERVATIONS = 100_000
 MOST_RECORDS = 1_000_000
@@ -41,13 +40,8 @@ REBALANCE_SECONDS = 300
 """The default of leader.imbalance.check.interval.seconds: later, there can be elections without a request."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """An observation without its number, and the line of the wire recording that shows it."""
-
-    number: int
-    t: float
-    keys: Observation
+Shown = tuple[int, float, Observation]
+"""The line of the wire recording that shows an observation, its time, and the observation without its number."""
 
 
 def observations_of(
@@ -63,11 +57,11 @@ def observations_of(
     settings_beside(beside, survey)
     yield 1, _header(survey)
     records = 0
-    for n, shown in enumerate(_shown(path, content, survey, is_online=is_online)):
-        records += len(shown.keys.get("log", ()))
+    for n, (number, t, keys) in enumerate(_shown(path, content, survey, is_online=is_online)):
+        records += len(keys.get("log", ()))
         if not is_online and (n >= MOST_OBSERVATIONS or records > MOST_RECORDS):
-            raise bad_line(path, shown.number, "too many observations up to here; give a shorter recording")
-        yield shown.number, {"n": n, "t": shown.t, **shown.keys}
+            raise bad_line(path, number, "too many observations up to here; give a shorter recording")
+        yield number, {"n": n, "t": t, **keys}
 
 
 def wire_observations(path: Path, content: bytes | None = None) -> Iterator[tuple[int, Observation]] | None:
@@ -75,52 +69,58 @@ def wire_observations(path: Path, content: bytes | None = None) -> Iterator[tupl
     return observations_of(path, content) if is_wire(path, content) else None
 
 
+def is_recording(path: Path, model: str | None, content: bytes | None = None) -> bool:
+    """Whether a file is a recording of a Kafka, of observations or of the wire, and not a log of events.
+
+    Raises UsageError if the file cannot be read, or if it is a recording and another model than kafka is requested.
+    """
+    _, line = next(lines_of(path, content), (1, b""))
+    is_of_kafka = is_observation(line) or is_wire(path, content)
+    if is_of_kafka and model not in (None, "kafka"):
+        raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")
+    return is_of_kafka
+
+
 def _header(survey: Survey) -> Observation:
-    found: Observation = {"kind": "header"}
-    if survey.min_insync_replicas is not None:
-        found[MIN_ISR] = survey.min_insync_replicas
-    if survey.unclean_election is not None:
-        found[UNCLEAN] = survey.unclean_election
-    if survey.seconds < REBALANCE_SECONDS:
-        found["all_requests"] = True
-    if survey.first_offset:
-        found["first_offset"] = survey.first_offset
-    if survey.replicas:
-        found["replicas"] = list(survey.replicas)
-    return found
+    has_all_requests = survey.seconds < REBALANCE_SECONDS or None
+    settings = {MIN_ISR: survey.min_insync_replicas, UNCLEAN: survey.unclean_election, "all_requests": has_all_requests}
+    starts = {"first_offset": survey.first_offset or None, "replicas": list(survey.replicas) or None}
+    return without_none(kind="header", **settings, **starts)
 
 
 def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool) -> Iterator[Shown]:
     traffic = Traffic(survey, may_repeat=not is_online)
     happenings = [line for line in wire_lines(path, content) if isinstance(line, Happening)]
-    seen = Seen(path, traffic, happenings) if content is None else None
+    beside = LinesBeside(path, traffic, happenings) if content is None else None
     last = 1, 0.0
     if len(survey.acks) > 1:
         mixed = f"producers with acks={' and '.join(sorted(survey.acks))}; followed as acks={survey.weakest_acks}"
-        yield Shown(1, 0.0, {"kind": "note", "what": mixed})
+        yield *last, {"kind": "note", "what": mixed}
     lines = wire_lines(path, content)
     for line in lines:
-        if seen is not None:
-            yield from (Shown(one.number, one.t, keys) for one, keys in seen.until(line.t))
-        if line.number == survey.shut_down_at:
-            traffic.unused.shut_down_at, traffic.unused.after = line.number, 1 + sum(1 for _ in lines)
-            traffic.unused.beside = 0 if seen is None else seen.left()
+        if beside is not None:
+            yield from beside.until(line.t)
+        if line.number == survey.ending.at:
+            traffic.unused.shut_down_at = line.number
+            traffic.unused.counts["after"] = 1 + sum(1 for _ in lines)
+            traffic.unused.counts["beside"] = 0 if beside is None else beside.left()
             break
         last = line.number, line.t
         try:
             for keys in traffic.take(line):
-                yield Shown(line.number, line.t, keys)
+                yield *last, keys
         except UnreadableError as error:
             raise bad_line(path, line.number, error) from None
     else:
-        if seen is not None:
-            yield from (Shown(one.number, one.t, keys) for one, keys in seen.until(float("inf")))
+        if beside is not None:
+            yield from beside.until(float("inf"))
     if content is None:
-        for one in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
-            keys = disk(one.broker, one.log, survey.first_offset)
-            if one.checkpoint is not None:
-                keys["high_watermark_checkpoint"] = one.checkpoint
-            yield Shown(*last, {**keys, "label": f"broker{one.broker}/ at the end", "from": f"broker{one.broker}"})
-    counted = {"unused": traffic.unused.told(), "copies": traffic.records.copies}
-    if any(counted.values()):
-        yield Shown(*last, {"kind": "note", "what": "counted", **{key: said for key, said in counted.items() if said}})
+        try:
+            for disk in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
+                keys = disk.observation(survey.first_offset)
+                yield *last, {**keys, "label": f"broker{disk.broker}/ at the end", "from": f"broker{disk.broker}"}
+        except FileError as error:
+            raise UsageError(str(error)) from None
+    counts = without_none(unused=traffic.unused.spell() or None, copies=traffic.records.copies or None)
+    if counts:
+        yield *last, {"kind": "note", "what": "counted", **counts}

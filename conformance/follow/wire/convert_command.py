@@ -1,8 +1,4 @@
-"""`conform convert`: converts a wire recording of Kafka to observations.
-
-In:  the command line.
-Out: a file of observations; errors on stderr, an exit code.
-"""
+"""`conform convert`: converts a wire recording of Kafka to observations."""
 
 from __future__ import annotations
 
@@ -29,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the observations of a recording."""
     wire = arguments.recording / FILE if arguments.recording.is_dir() else arguments.recording
     if not is_wire(wire):
-        what = "its lines are no requests and responses"
-        raise UsageError(f"{wire}: {what}; give a recording of the wire (docs/conformance.md#wire-recordings)")
+        defect = "its lines are no requests and responses"
+        raise UsageError(f"{wire}: {defect}; give a recording of the wire (docs/conformance.md#wire-recordings)")
     out: Path = arguments.out
     if out.exists() or out.is_symlink():
         raise UsageError(f"{out}: it exists already and is not overwritten; give another -o FILE.ndjson")
@@ -44,6 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
         draft.rename(out)
     finally:
         draft.unlink(missing_ok=True)
-    told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common() if kind != "header")
-    say(f"written: {out}: {told}", f"follow it: conform follow {out}")
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common() if kind != "header")
+    say(f"written: {out}: {counts}", f"follow it: conform follow {out}")
     return DONE

@@ -1,9 +1,6 @@
 """What the traffic has shown of fetches, of produced records, and of each broker's log.
 
-In:  the Fetch and Produce requests and responses of a wire recording, in order.
-Out: what each fetch requests (`Asked`), and what each response says (`Answered`), completed by the partitions that
-     their fetch session leaves out because nothing changed; which records are sent for the first time, and which
-     acknowledgements say something new; a broker's whole log, if it is known.
+A response is completed by the partitions that its fetch session leaves out because nothing changed.
 
 A record of an idempotent producer is known by its sequence number. Any other record counts as sent again if a record
 with the same value, of an earlier request, is not acknowledged yet.
@@ -38,8 +35,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A fetch from `offset` on; `follower` is None for a consumer, the epochs are -1 where the client gives none.
+class FetchRequest:
+    """A fetch from `offset` on; `follower` is None for a consumer; an epoch that the client does not give is -1.
 
     A follower's log ends at this offset, with a record of `last_epoch`.
     """
@@ -51,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answered:
+class FetchAnswer:
     """The high watermark that a broker answers with, and the records in this answer.
 
     `diverging_end` is the offset to which the follower has to truncate first, or None.
@@ -64,7 +61,7 @@ class Answered:
 
 @dataclass
 class _Session:
-    asked: Asked | None = None
+    request: FetchRequest | None = None
     high_watermark: int | None = None
 
 
@@ -75,7 +72,7 @@ class Sessions:
         self.survey = survey
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
-    def ask(self, line: Message) -> Asked | None:
+    def ask(self, line: Message) -> FetchRequest | None:
         """What a request asks for; None if it is not about the partition. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
@@ -87,20 +84,20 @@ class Sessions:
         session = self._sessions.setdefault(key, _Session())
         for topic in listed(body, "forgotten_topics_data"):
             if self.survey.is_about(topic) and self.survey.partition in numbers(topic, "partitions"):
-                session.asked = session.high_watermark = None
+                session.request = session.high_watermark = None
         for partition in self.survey.partitions(body, "topics", "partitions"):
-            session.asked = Asked(
+            session.request = FetchRequest(
                 follower_of(body),
                 get(partition, "fetch_offset", int),
                 get(partition, "last_fetched_epoch", int, absent=-1),
                 get(partition, "current_leader_epoch", int, absent=-1),
             )
-        return session.asked
+        return session.request
 
-    def answer(self, line: Message) -> Answered | None:
+    def answer(self, line: Message) -> FetchAnswer | None:
         """What a response says of the partition; None if it says nothing, or an error. Raises UnreadableError."""
         session = self._sessions.get((line.client, line.broker))
-        if session is None or session.asked is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
+        if session is None or session.request is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
             return None
         entries: tuple[Entry, ...] = ()
         diverging_end = None
@@ -114,12 +111,12 @@ class Sessions:
             diverging_end = end if (end := get(diverging, "end_offset", int, absent=-1)) != -1 else None
         if session.high_watermark is None or session.high_watermark < 0:
             return None
-        return Answered(session.high_watermark, entries, diverging_end)
+        return FetchAnswer(session.high_watermark, entries, diverging_end)
 
 
 def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
     """The records in decoded batches. Raises UnreadableError."""
-    found = []
+    entries = []
     for batch in batches:
         if batch.get("undecoded") is not None:
             why = get(batch, "undecoded", str)[:200]
@@ -130,8 +127,8 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
         is_control = get(batch, "control", bool, absent=False)
         for record in listed(batch, "records"):
             offset = get(record, "offset", int)
-            found.append(Entry(offset, epoch, spelled(offset, record.get("value"), is_control=is_control)))
-    return tuple(found)
+            entries.append(Entry(offset, epoch, spelled(offset, record.get("value"), is_control=is_control)))
+    return tuple(entries)
 
 
 def spelled(offset: int, value: Any, *, is_control: bool) -> str:
@@ -148,11 +145,11 @@ class Pending:
     most: int = 10_000
     _kept: dict[tuple[str, int | None, int], Any] = field(default_factory=dict)
 
-    def put(self, line: Message, what: Any) -> None:
+    def put(self, line: Message, details: Any) -> None:
         """Remember something about a request; the oldest one is forgotten if there are too many."""
         if len(self._kept) >= self.most:
             del self._kept[next(iter(self._kept))]
-        self._kept[line.exchange] = what
+        self._kept[line.exchange] = details
 
     def peek(self, line: Message) -> Any:
         """What was remembered of the request to this response, or None."""
@@ -195,53 +192,53 @@ class Produced:
 
     def sends(self, records: Sequence[SentRecord]) -> list[str]:
         """The records of a request that were not sent before. Raises UnreadableError."""
-        found: list[str] = []
+        new: list[str] = []
         for value, number in records:
-            if self._is_another(value, number) or (number is None and value in found):
+            if self._is_another(value, number) or (number is None and value in new):
                 self._check(value, is_repeated=value in self._sent)
                 self._sent[value] += 1
-                found.append(value)
+                new.append(value)
             if number is None:
                 self._attempts[value] += 1
             else:
                 self._numbers[value].add(number)
-        return found
+        return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
         """Whether the record differs from those that were sent before with this value."""
-        known = self._numbers.get(value, set())
-        if number in known:
+        numbers = self._numbers.get(value, set())
+        if number in numbers:
             return False
         all_acked = self._sent[value] <= len(self._acked.get(value, ()))
-        return all_acked or (number is not None and any(one[:2] == number[:2] for one in known))
+        return all_acked or (number is not None and any(earlier[:2] == number[:2] for earlier in numbers))
 
     def acks(self, value: str, offset: int | None) -> bool:
         """Whether it is news that a record with this value is acknowledged at this offset. Raises UnreadableError."""
-        known = self._acked[value]
-        if offset in known or (offset is None and known):
+        offsets = self._acked[value]
+        if offset in offsets or (offset is None and offsets):
             return False
-        self._check(value, is_repeated=bool(known))
-        known.add(offset)
-        self._sent[value] = max(self._sent[value], len(known))
+        self._check(value, is_repeated=bool(offsets))
+        offsets.add(offset)
+        self._sent[value] = max(self._sent[value], len(offsets))
         return True
 
     def _check(self, value: str, *, is_repeated: bool) -> None:
         if is_repeated and not self.may_repeat:
             raise UnreadableError(
-                f"there is another record {value[:60]!r}; a recording with repeated values is not followed online:"
+                f"the value {value[:60]!r} is repeated; a recording with repeated values is not followed online:"
                 " follow it with --history"
             )
 
 
 def records_in(partition: Mapping[str, Any]) -> list[SentRecord]:
     """The records for a partition in a Produce request. Raises UnreadableError."""
-    found: list[SentRecord] = []
+    records: list[SentRecord] = []
     for batch in listed(partition, "records"):
         producer, first = get(batch, "producer_id", int, absent=-1), get(batch, "base_sequence", int, absent=-1)
         for at, entry in enumerate(entries_of([batch])):
             number = (producer, get(batch, "producer_epoch", int, absent=-1), first + at)
-            found.append((entry.value, number if producer >= 0 and first >= 0 else None))
-    return found
+            records.append((entry.value, number if producer >= 0 and first >= 0 else None))
+    return records
 
 
 MOST_RECORDS = 10_000
@@ -279,15 +276,15 @@ class KnownLogs:
         """Whether the traffic has shown a record that the broker has."""
         return bool(self._held[broker])
 
-    def fetches(self, follower: int, asked: Asked) -> Log | None:
+    def fetches(self, follower: int, fetch: FetchRequest) -> Log | None:
         """The log of a follower that fetches; None if not all of it is known."""
         for entry in self._offered.pop(follower, ()):
             self.add(follower, entry)
-        self.truncate(follower, asked.offset)
+        self.truncate(follower, fetch.offset)
         held = self._held[follower]
-        length = asked.offset - self._first
+        length = fetch.offset - self._first
         if not 0 <= length <= MOST_RECORDS or len(held) != length:
             return None
-        log = tuple(held[offset] for offset in range(self._first, asked.offset))
+        log = tuple(held[offset] for offset in range(self._first, fetch.offset))
         # An entry that the follower has replaced since, unseen, has another epoch than the last one that it names.
-        return log if not log or asked.last_epoch in (-1, log[-1][1]) else None
+        return log if not log or fetch.last_epoch in (-1, log[-1][1]) else None

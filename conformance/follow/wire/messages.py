@@ -1,7 +1,6 @@
 """Reads the lines of a wire recording: requests, responses, and faults.
 
-In:  a file of lines, as a proxy between brokers and clients writes them.
-Out: a `Message` or a `Happening` for each line, one at a time. Every defect is one UsageError with file and line.
+A proxy between brokers and clients writes them. Every defect is one UsageError with file and line.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MOST_LINES = 1_000_000
 """The longest recording, in lines."""
 
 BACKWARDS = 1.0
-"""Seconds by which a line may be older than the one before: several threads write them."""
+"""Seconds by which a line may be older than the line before it: several threads write them."""
 
 MOST_FAULTS_FIRST = 1_000
 """The number of lines in which a wire recording is recognised: its first ones can be faults, as elsewhere."""
@@ -44,23 +43,31 @@ MOST_FAULTS_FIRST = 1_000
 
 @dataclass(frozen=True)
 class Message:
-    """A request or response at the proxy; `is_held`: the proxy keeps it for now, and forwards it later, or never.
-
-    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. If the recorder could not
-    decode the message, the body is empty; if it could not read the header, `api` is empty, too (`undecoded`).
-    """
+    """A request or response at the proxy."""
 
     number: int
     n: int
     t: float
     is_request: bool
+
     is_held: bool
+    """The proxy keeps it for now, and forwards it later, or never."""
+
     client: str
+
     broker: int | None
+    """The broker addressed, or None for a controller."""
+
     api: str
+    """Empty if the recorder could not read the header."""
+
     correlation: int
+
     body: Mapping[str, Any]
+    """The content, with Kafka's own names; empty if it is not decoded."""
+
     undecoded: bool = False
+    """The recorder could not decode the message."""
 
     @property
     def exchange(self) -> tuple[str, int | None, int]:
@@ -83,13 +90,13 @@ def is_wire(path: Path, content: bytes | None = None) -> bool:
     """Whether a file is a wire recording: its first line that is not a fault has a kind that only these have."""
     for number, line in lines_of(path, content):
         try:
-            said = parsed(line)
+            keys = parsed(line)
         except UnreadableError:
             return False
-        kind = said.get("kind")
+        kind = keys.get("kind")
         if kind != "fault":
             return kind in MESSAGES
-        if said.get("what") in ("client_result", "client_read"):
+        if keys.get("what") in ("client_result", "client_read"):
             return True
         if number == MOST_FAULTS_FIRST:
             break
@@ -99,11 +106,11 @@ def is_wire(path: Path, content: bytes | None = None) -> bool:
 def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | Happening]:
     """The lines of a wire recording, in order. Raises UsageError."""
     before, latest = -1, float("-inf")
-    for number, said in objects_of(path, content):
+    for number, keys in objects_of(path, content):
         if number > MOST_LINES:
             raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
         try:
-            line = _line(number, said)
+            line = _line(number, keys)
         except UnreadableError as error:
             raise bad_line(path, number, error) from None
         if line is None:
@@ -111,53 +118,53 @@ def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | H
         if line.n <= before:
             raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
         if line.t < latest - BACKWARDS:
-            what = f"t is {line.t} after {latest}: lines in another order, or two recordings"
-            raise bad_line(path, number, f"{what}; give one recording as the proxy wrote it")
+            defect = f"t is {line.t} after {latest}: lines in another order, or two recordings"
+            raise bad_line(path, number, f"{defect}; give one recording as the proxy wrote it")
         before, latest = line.n, max(latest, line.t)
         yield line
 
 
-def _line(number: int, said: Mapping[str, Any]) -> Message | Happening | None:
-    kind, n, t = get(said, "kind", str), get(said, "n", int), said.get("t")
+def _line(number: int, keys: Mapping[str, Any]) -> Message | Happening | None:
+    kind, n, t = get(keys, "kind", str), get(keys, "n", int), keys.get("t")
     if isinstance(t, bool) or not isinstance(t, int | float):
         raise UnreadableError('"t" has to be the seconds since the start; give it')
     if kind == "fault":
-        return _happening(number, n, t, said)
+        return _happening(number, n, t, keys)
     if kind not in MESSAGES:
-        known = ", ".join((*MESSAGES, "fault"))
-        raise UnreadableError(f"unknown kind {kind[:40]!r}; a recording of the wire has: {known}")
+        kinds = ", ".join((*MESSAGES, "fault"))
+        raise UnreadableError(f"unknown kind {kind[:40]!r}; a recording of the wire has: {kinds}")
     if kind == "dropped":
         return None
-    broker = said.get("broker")
+    broker = keys.get("broker")
     if not isinstance(broker, str) and not is_number(broker):
         raise UnreadableError('"broker" has to be the number of a broker, or a controller; give it')
-    is_request = (said.get("what", said.get("direction")) if kind == "held" else kind) == "request"
-    body = said.get("body")
+    is_request = (keys.get("what", keys.get("direction")) if kind == "held" else kind) == "request"
+    body = keys.get("body")
     if body is not None and not isinstance(body, dict):
         raise UnreadableError('"body" has to be an object; give the decoded message')
-    undecoded = body is None and said.get("undecoded") is not None
-    client = _header(said, "client", str, "", undecoded=undecoded)
-    api = _header(said, "api", str, "", undecoded=undecoded)
-    correlation = _header(said, "correlation", int, -1, undecoded=undecoded)
+    undecoded = body is None and keys.get("undecoded") is not None
+    client = _header(keys, "client", str, "", undecoded=undecoded)
+    api = _header(keys, "api", str, "", undecoded=undecoded)
+    correlation = _header(keys, "correlation", int, -1, undecoded=undecoded)
     at = broker if isinstance(broker, int) else None
     return Message(number, n, t, is_request, kind == "held", client, at, api, correlation, body or {}, undecoded)
 
 
-def _happening(number: int, n: int, t: float, said: Mapping[str, Any]) -> Happening:
+def _happening(number: int, n: int, t: float, keys: Mapping[str, Any]) -> Happening:
     """A line of a person or a client. A note that names a fault of a broker is that fault."""
-    what, text = get(said, "what", str), said.get("text")
+    what, text = get(keys, "what", str), keys.get("text")
     fault = fault_in(text) if what == NOTE and isinstance(text, str) else None
     if fault is None:
-        return Happening(number, n, t, what, said)
-    return Happening(number, n, t, fault[0].value, {**said, "what": fault[0].value, "broker": fault[1]})
+        return Happening(number, n, t, what, keys)
+    return Happening(number, n, t, fault[0].value, {**keys, "what": fault[0].value, "broker": fault[1]})
 
 
-def _header(said: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
+def _header(keys: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
     """A part of a message's header. A client need not name itself; of a truncated frame nothing may be known."""
-    if said.get(key) is None and key in said and (undecoded or key == "client"):
+    if keys.get(key) is None and key in keys and (undecoded or key == "client"):
         return unknown
-    found: Value = get(said, key, kind)
-    return found
+    value: Value = get(keys, key, kind)
+    return value
 
 
 def is_number(value: Any) -> bool:
@@ -165,19 +172,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
 
 
-def listed(said: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def listed(body: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     """The objects in a list of the body; empty if the key is missing or null. Raises UnreadableError."""
-    found = said.get(key)
-    if found is None:
+    objects = body.get(key)
+    if objects is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):
         raise UnreadableError(f'"{key}" has to be a list of objects; give the decoded message')
-    return found
+    return objects
 
 
-def numbers(said: Mapping[str, Any], key: str) -> tuple[int, ...]:
+def numbers(body: Mapping[str, Any], key: str) -> tuple[int, ...]:
     """The numbers in a list of the body. Raises UnreadableError."""
-    found = said.get(key)
-    if not isinstance(found, list) or not all(map(is_number, found)):
+    values = body.get(key)
+    if not isinstance(values, list) or not all(map(is_number, values)):
         raise UnreadableError(f'"{key}" has to be a list of numbers; give the decoded message')
-    return tuple(found)
+    return tuple(values)

@@ -1,10 +1,9 @@
 """The first pass over a wire recording: which partition it is about, and the settings that it shows.
 
-In:  the lines of a wire recording, and those of observations.ndjson beside it.
-Out: a `Survey`. A recording in which several partitions are written to is refused with a UsageError.
+A recording in which several partitions are written to is refused with a UsageError.
 
-Metadata responses name the topics, their ids and replicas. Without them, the partition is the one that Produce requests
-write to, or else the one that followers fetch.
+Metadata responses name the topics, their ids and replicas. Without them, Produce requests show the partition, or else
+the followers' fetches.
 
 A shutdown is not the end of the recording if anything shows that the cluster continues after it: a producer that writes
 or gets an answer, a client that reads, a fault, a broker that registers, or a broker that keeps sending heartbeats.
@@ -24,6 +23,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,8 @@ class Assignments:
     def first(self) -> Replicas:
         """The replicas at the beginning; empty if no line before the first request shows them."""
         first_request = self.requests[0][0] if self.requests else None
-        known = self.shown[:1]
-        return known[0][1] if known and (first_request is None or known[0][0] < first_request) else ()
+        line, replicas = self.shown[0] if self.shown else (0, ())
+        return replicas if first_request is None or line < first_request else ()
 
     def preferred_before(self, number: int) -> int | None:
         """The preferred leader according to the lines before this one."""
@@ -99,14 +99,14 @@ class Assignments:
         """For each change that no request explains: the line that shows the replicas before it, and the requests that
         may have made it. Adding replicas first and removing others at the end can be two steps of one request.
         """
-        found: dict[int, list[Replicas | None]] = {}
+        requests: dict[int, list[Replicas | None]] = {}
         for at, ((since, before), (until, after)) in enumerate(pairwise(self.shown)):
             if set(before) == set(after) or self._explains(self._last_request(until), before, after):
                 continue
             later = self.shown[at + 2][1] if at + 2 < len(self.shown) else after
             targets: list[Replicas | None] = [after, *([later] if set(later) < set(after) else [])]
-            found[since] = targets + ([None] if set(after) < set(before) else [])
-        return found
+            requests[since] = targets + ([None] if set(after) < set(before) else [])
+        return requests
 
     def reordered(self) -> Iterator[int]:
         """The lines that request the same replicas in another order, or show that order without a request for it."""
@@ -126,8 +126,8 @@ class Assignments:
 
     def _current_before(self, number: int) -> Replicas:
         """The replicas that were last shown or requested before a line."""
-        named = [one for one in (*self.shown, *self.requests) if one[0] < number]
-        return max(named, key=lambda one: one[0])[1] or () if named else ()
+        lines = [entry for entry in (*self.shown, *self.requests) if entry[0] < number]
+        return max(lines, key=lambda entry: entry[0])[1] or () if lines else ()
 
     @staticmethod
     def _explains(request: tuple[int, Replicas | None] | None, before: Replicas, after: Replicas) -> bool:
@@ -154,7 +154,7 @@ class Elections:
     def join(self, other: Elections) -> None:
         """Add the leaders that messages with the id of the topic show; these messages show no assignment."""
         for epoch, leader in other.leaders.items():
-            self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda one: one[1])
+            self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda entry: entry[1])
 
     def judge(
         self, departures: Sequence[tuple[int, int | None]], preferred_before: Callable[[int], int | None]
@@ -178,7 +178,7 @@ END = "end"
 FAULTS = tuple(kind.value for kind in FaultKind)
 
 LATE_HEARTBEATS = 1
-"""Heartbeats that a broker may still send before it asks to be shut down, too. It sends one every two seconds."""
+"""The number of heartbeats that a broker may still send before it also asks to be shut down; one every two seconds."""
 
 
 class Ending:
@@ -267,7 +267,7 @@ class Partition:
     """What a recording shows of a partition."""
 
     replicas: set[int] | None = None
-    """None: no Metadata response names it."""
+    """None: no Metadata response names the partition."""
 
     fetching: set[int] | None = None
     """The followers, with the brokers that they fetch from; None: no follower fetches it."""
@@ -288,11 +288,11 @@ class Partition:
         self.acks |= other.acks
         self.elections.join(other.elections)
         self.assignments.join(other.assignments)
-        self.lowest = min((one for one in (self.lowest, other.lowest) if one is not None), default=None)
+        self.lowest = min((offset for offset in (self.lowest, other.lowest) if offset is not None), default=None)
 
 
-def _united(these: set[int] | None, those: set[int] | None) -> set[int] | None:
-    return those if these is None else these | (those or set())
+def _united(first: set[int] | None, second: set[int] | None) -> set[int] | None:
+    return second if first is None else first | (second or set())
 
 
 @dataclass
@@ -356,11 +356,6 @@ class Survey:
     or for other replicas."""
 
     @property
-    def shut_down_at(self) -> int | None:
-        """The line from which on the brokers are shut down at the end, if no line records this."""
-        return self.ending.at
-
-    @property
     def weakest_acks(self) -> str | None:
         """The weakest acks, because the model has one kind of producer."""
         return next((acks for acks in WEAKEST_FIRST if acks in self.acks), None)
@@ -397,9 +392,9 @@ class Survey:
             )
         if len(chosen) > 1:
             places = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
-            what = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({places})"
+            defect = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({places})"
             raise UnreadableError(
-                f"{what}; a recording has to be about one partition: leave the messages about the others out"
+                f"{defect}; a recording has to be about one partition: leave the messages about the others out"
             )
         name, self.partition = chosen[0]
         topic, partition = topics[name], named[chosen[0]]
@@ -419,17 +414,21 @@ class Survey:
         by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
         for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:
             by_id.get(topic_id, Topic()).join(self.unnamed.pop(topic_id))
-        written = [topic for topic in self.topics.values() if any(one.acks for one in topic.partitions.values())]
+        written = [
+            topic for topic in self.topics.values() if any(partition.acks for partition in topic.partitions.values())
+        ]
         nameless = [topic for topic in written if topic.topic_id is None]
         if len(nameless) != 1 or not self.unnamed:
             return
         named = nameless[0]
-        ids = [topic_id for topic_id, one in self.unnamed.items() if one.carried & named.values] or list(self.unnamed)
+        ids = [topic_id for topic_id, partition in self.unnamed.items() if partition.carried & named.values] or list(
+            self.unnamed
+        )
         if len(ids) > 1:
-            told = ", ".join(ids[:4])
+            candidates = ", ".join(ids[:4])
             raise UnreadableError(
-                f"the topic that is written to may have each of the ids {told}; record a Metadata response, which names"
-                " it"
+                f"the topic that is written to may have each of the ids {candidates}; record a Metadata response, which"
+                " names the id"
             )
         named.topic_id = ids[0]
         named.join(self.unnamed.pop(ids[0]))
@@ -437,109 +436,99 @@ class Survey:
 
 def _index_of(partition: Mapping[str, Any]) -> int:
     """The number of a partition, which has three names in Kafka's messages. Raises UnreadableError."""
-    key = next((one for one in ("partition_index", "index", "partition") if one in partition), "partition_index")
+    key = next((name for name in ("partition_index", "index", "partition") if name in partition), "partition_index")
     return int(get(partition, key, int, absent=0))
 
 
 def survey_of(path: Path, lines: Iterable[Message | Happening], beside: Iterable[Happening] = ()) -> Survey:
     """The survey of a recording, with the lines of observations.ndjson beside it at their times. Raises UsageError."""
-    found, began = Survey(), None
-    others = iter(beside)
-    other = next(others, None)
-    for line in lines:
+    survey, began = Survey(), None
+    for is_beside, line in merge(
+        ((False, line) for line in lines), ((True, line) for line in beside), key=lambda pair: pair[1].t
+    ):
+        if is_beside and isinstance(line, Happening):
+            survey.ending.hear(line)
+            continue
         began = line.t if began is None else began
-        found.seconds = max(found.seconds, line.t - began)
-        while other is not None and other.t < line.t:
-            found.ending.hear(other)
-            other = next(others, None)
+        survey.seconds = max(survey.seconds, line.t - began)
         try:
             if isinstance(line, Happening):
-                _hear(found, line)
+                survey.ending.hear(line)
+                if line.what in DEPARTURES:
+                    broker = line.keys.get("broker")
+                    survey.departures.append((line.number, broker if isinstance(broker, int) else None))
             elif not line.undecoded:
-                found.ending.see(line)
-                _take(found, line)
+                survey.ending.see(line)
+                _take(survey, line)
         except UnreadableError as error:
             raise bad_line(path, line.number, error) from None
-    while other is not None:
-        found.ending.hear(other)
-        other = next(others, None)
     try:
-        found.choose()
+        survey.choose()
     except UnreadableError as error:
         raise UsageError(f"{path}: {error}") from None
-    return found
+    return survey
 
 
-def _hear(found: Survey, line: Happening) -> None:
-    found.ending.hear(line)
-    if line.what in DEPARTURES:
-        broker = line.keys.get("broker")
-        found.departures.append((line.number, broker if isinstance(broker, int) else None))
-
-
-def _take(found: Survey, line: Message) -> None:
+def _take(survey: Survey, line: Message) -> None:
     body = line.body
     match line.api, line.is_request:
         case "Metadata", False:
-            _take_metadata(found, line)
+            _take_metadata(survey, line)
         case "CreateTopics", _:
-            for topic, known in _topics(found, listed(body, "topics")):
-                _identify(known, topic)
-                for setting in listed(topic, "configs"):
-                    _take_setting(known, setting.get("name"), setting.get("value"))
+            for topic, entry in _topics(survey, body, "topics"):
+                for setting in listed(entry, "configs"):
+                    _take_setting(topic, setting.get("name"), setting.get("value"))
         case "BrokerHeartbeat", _ if shuts_down(line):
-            found.departures.append((line.number, get(body, "broker_id", int)))
+            survey.departures.append((line.number, get(body, "broker_id", int)))
         case "ElectLeaders", True:
-            found.departures.append((line.number, None))
+            survey.departures.append((line.number, None))
         case "AlterPartitionReassignments", True if not line.is_held:
-            found.departures.append((line.number, None))
-            for _, partition, said in _partitions(found, body, "topics", "partitions"):
-                partition.assignments.ask(line.number, asked_in(said))
+            survey.departures.append((line.number, None))
+            for _, partition, entry in _partitions(survey, body, "topics", "partitions"):
+                partition.assignments.ask(line.number, asked_in(entry))
         case "Fetch", _ if line.broker is not None:
-            _take_fetch(found, line, line.broker)
+            _take_fetch(survey, line, line.broker)
         case "Fetch", False:
-            _take_metadata_log(found, line)
+            _take_metadata_log(survey, line)
         case "AlterPartition", False:
-            for _, partition, said in _partitions(found, body, "topics", "partitions"):
-                _lead(partition, said, line.number)
+            for _, partition, entry in _partitions(survey, body, "topics", "partitions"):
+                _lead(partition, entry, line.number)
         case "Produce", True:
-            for known, partition, said in _partitions(found, body, "topic_data", "partition_data"):
+            for topic, partition, entry in _partitions(survey, body, "topic_data", "partition_data"):
                 partition.acks.add(acks_of(line))
-                _note_values(known.values, said)
+                _note_values(topic.values, entry)
 
 
-def _take_metadata(found: Survey, line: Message) -> None:
-    for said in listed(line.body, "topics"):
-        name, topic_id = said.get("name"), said.get("topic_id")
+def _take_metadata(survey: Survey, line: Message) -> None:
+    for entry in listed(line.body, "topics"):
+        name, topic_id = entry.get("name"), entry.get("topic_id")
         if isinstance(name, str) and name.startswith(INTERNAL) and isinstance(topic_id, str):
-            found.internal.add(topic_id)
-    for said, topic in _topics(found, listed(line.body, "topics")):
-        _identify(topic, said)
-    for _, partition, said in _partitions(found, line.body, "topics", "partitions"):
-        nodes = numbers(said, "replica_nodes")
+            survey.internal.add(topic_id)
+    for _, partition, entry in _partitions(survey, line.body, "topics", "partitions"):
+        nodes = numbers(entry, "replica_nodes")
         partition.replicas = _united(partition.replicas, set(nodes))
-        partition.assignments.show(line.number, nodes, get(said, "leader_epoch", int, absent=-1))
-        _lead(partition, said, line.number)
+        partition.assignments.show(line.number, nodes, get(entry, "leader_epoch", int, absent=-1))
+        _lead(partition, entry, line.number)
 
 
-def _take_metadata_log(found: Survey, line: Message) -> None:
+def _take_metadata_log(survey: Survey, line: Message) -> None:
     """The changes of replicas in the metadata log, of the topics that other messages name before."""
     for change in listed(line.body, "partition_changes"):
-        known = [topic for topic in found.topics.values() if topic.topic_id == change.get("topic_id")]
-        if known and change.get("replicas") is not None:
+        topics = [topic for topic in survey.topics.values() if topic.topic_id == change.get("topic_id")]
+        if topics and change.get("replicas") is not None:
             replicas, offset = numbers(change, "replicas"), get(change, "offset", int)
-            known[0].partitions[_index_of(change)].assignments.log(line.number, offset, replicas)
+            topics[0].partitions[_index_of(change)].assignments.log(line.number, offset, replicas)
 
 
-def _take_fetch(found: Survey, line: Message, broker: int) -> None:
+def _take_fetch(survey: Survey, line: Message, broker: int) -> None:
     if not line.is_request:
-        for topic, _, said in _partitions(found, line.body, "responses", "partitions"):
-            _note_values(topic.carried, said)
+        for topic, _, entry in _partitions(survey, line.body, "responses", "partitions"):
+            _note_values(topic.carried, entry)
         return
     follower = follower_of(line.body) if line.body else None
-    for _, partition, said in _partitions(found, line.body, "topics", "partitions"):
+    for _, partition, entry in _partitions(survey, line.body, "topics", "partitions"):
         partition.fetching = _united(partition.fetching, set() if follower is None else {follower, broker})
-        offset = -1 if follower is None else get(said, "fetch_offset", int)
+        offset = -1 if follower is None else get(entry, "fetch_offset", int)
         if offset >= 0:
             partition.lowest = offset if partition.lowest is None else min(partition.lowest, offset)
 
@@ -549,31 +538,26 @@ def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
     return None if partition.get("replicas") is None else numbers(partition, "replicas")
 
 
-def _identify(known: Topic, topic: Mapping[str, Any]) -> None:
-    if topic.get("topic_id") is not None:
-        known.topic_id = get(topic, "topic_id", str)
-
-
-def _lead(partition: Partition, said: Mapping[str, Any], number: int) -> None:
+def _lead(partition: Partition, entry: Mapping[str, Any], number: int) -> None:
     """Note the leader that a message shows, if it shows one."""
-    leader, epoch = said.get("leader_id"), said.get("leader_epoch")
+    leader, epoch = entry.get("leader_id"), entry.get("leader_epoch")
     if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0 and epoch >= 0:
         partition.elections.lead(number, leader, epoch)
 
 
-def _note_values(known: set[str], partition: Mapping[str, Any]) -> None:
+def _note_values(values: set[str], partition: Mapping[str, Any]) -> None:
     for batch in listed(partition, "records"):
         for record in listed(batch, "records") if not batch.get("control") else ():
             value = record.get("value")
-            if isinstance(value, str) and len(known) < MOST_VALUES:
-                known.add(value)
+            if isinstance(value, str) and len(values) < MOST_VALUES:
+                values.add(value)
 
 
 def follower_of(body: Mapping[str, Any]) -> int | None:
     """The follower that sends a Fetch request with this body; None: a consumer. Raises UnreadableError."""
     state = get(body, "replica_state", dict, absent=body)
-    found: int = get(state, "replica_id", int, absent=-1)
-    return found if found >= 0 else None
+    follower: int = get(state, "replica_id", int, absent=-1)
+    return follower if follower >= 0 else None
 
 
 def acks_of(line: Message) -> str:
@@ -585,34 +569,36 @@ def acks_of(line: Message) -> str:
     return spelled
 
 
-def _topics(found: Survey, topics: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Topic]]:
-    """The entries of a message about topics of clients, by name or by id, each with what is known of the topic."""
-    for topic in topics:
-        key = "name" if topic.get("name") is not None else "topic" if topic.get("topic") is not None else "topic_id"
-        if topic.get(key) is None:
+def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
+    """The topics of clients that a message has entries about, by name or by id, each with its entry."""
+    for entry in listed(body, topics):
+        key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
+        if key is None:
             continue
-        name = get(topic, key, str)
-        if name.startswith(INTERNAL) or name in found.internal:
+        name = get(entry, key, str)
+        if name.startswith(INTERNAL) or name in survey.internal:
             continue
-        known = found.unnamed if key == "topic_id" else found.topics
-        if name not in known and len(known) >= MOST_TOPICS:
+        of_kind = survey.unnamed if key == "topic_id" else survey.topics
+        if name not in of_kind and len(of_kind) >= MOST_TOPICS:
             raise UnreadableError(f"more than {MOST_TOPICS} topics; leave the messages about the others out")
-        made = known.setdefault(name, Topic(topic_id=name if key == "topic_id" else None))
-        yield topic, made
+        topic = of_kind.setdefault(name, Topic())
+        if entry.get("topic_id") is not None:
+            topic.topic_id = get(entry, "topic_id", str)
+        yield topic, entry
 
 
 def _partitions(
-    found: Survey, body: Mapping[str, Any], topics: str, partitions: str
+    survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """The entries of a message about partitions of clients, each with what is known of its topic and of it."""
-    for said, topic in _topics(found, listed(body, topics)):
-        for entry in listed(said, partitions):
+    """The topics and partitions of clients that a message has entries about, each with the partition's entry."""
+    for topic, of_topic in _topics(survey, body, topics):
+        for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry
 
 
-def _take_setting(found: Topic, name: Any, value: Any) -> None:
+def _take_setting(topic: Topic, name: Any, value: Any) -> None:
     is_count = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10
     if name == MIN_ISR and is_count:
-        found.min_insync_replicas = max(1, int(value))
+        topic.min_insync_replicas = max(1, int(value))
     if name == UNCLEAN and value in ("true", "false"):
-        found.unclean_election = value == "true"
+        topic.unclean_election = value == "true"

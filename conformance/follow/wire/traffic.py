@@ -1,14 +1,10 @@
-"""Converts the lines of a wire recording to observations, one after the other.
-
-In:  requests, responses and happenings, in order.
-Out: the observations that each of them gives (convert.py lists them), without numbers.
-"""
+"""Converts the lines of a wire recording to observations, one after the other."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
@@ -17,9 +13,9 @@ from isrcheck.conformance.follow.recorded.lines import ELECT, ELECT_UNCLEAN, NUL
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.exchanges import (
     NO_ERROR,
-    Answered,
-    Asked,
     Entry,
+    FetchAnswer,
+    FetchRequest,
     KnownLogs,
     Log,
     Pending,
@@ -35,40 +31,49 @@ MOST_KINDS = 4
 """The kinds of undecoded messages that are named."""
 
 
-@dataclass
+UNUSED = {
+    "acks": ("acknowledgement", "of a request that is not in the recording"),
+    "after": ("line", "from line {at} on, after all brokers begin to shut down"),
+    "beside": ("line", "of observations.ndjson after that"),
+    "older": ("disk", "in observations.ndjson that may have been read too early"),
+    "undecoded": ("message", "not decoded ({kinds})"),
+    "notes": ("note", "about no fault"),
+    "others": ("message", "about neither logs nor leaders nor ISR"),
+}
+"""For each count of messages without an observation: a noun, and which of them are counted."""
+
+
 class Unused:
-    """Counts. `undecoded` has the undecoded messages by their API, `others` the messages that say nothing about the
-    partition. `acks` are acknowledgements of requests that the recording does not have. `after` are lines from
-    `shut_down_at` on, `beside` the lines of observations.ndjson after that, `older` disks that may have been read too
-    early.
-    """
+    """How much of the recording gives no observation."""
 
-    acks: int = 0
-    shut_down_at: int = 0
-    after: int = 0
-    beside: int = 0
-    older: int = 0
-    notes: int = 0
-    others: int = 0
-    undecoded: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
 
-    def told(self) -> str:
+        self.undecoded: Counter[str] = Counter()
+        """The messages that are not decoded, by their API."""
+
+        self.shut_down_at = 0
+        """The line from which on all brokers are shut down."""
+
+    def spell(self) -> str:
         """All counts in words."""
-        found = [
-            (self.acks, "acknowledgement", "of a request that is not in the recording"),
-            (self.after, "line", f"from line {self.shut_down_at} on, after all brokers begin to shut down"),
-            (self.beside, "line", "of observations.ndjson after that"),
-            (self.older, "disk", "in observations.ndjson that may have been read too early"),
-            (self.undecoded.total(), "message", f"not decoded ({self._kinds()})"),
-            (self.notes, "note", "about no fault"),
-            (self.others, "message", "about neither logs nor leaders nor ISR"),
-        ]
-        return "; ".join(f"{count:,} {what}{'s' * (count > 1)} {which}" for count, what, which in found if count)
-
-    def _kinds(self) -> str:
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
-        more = len(kinds) - MOST_KINDS
-        return ", ".join(kinds[:MOST_KINDS]) + (f" and {more} more kinds" if more > 0 else "")
+        others = f" and {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else ""
+        self.counts["undecoded"] = self.undecoded.total()
+        return "; ".join(
+            f"{self.counts[name]:,} {noun}{'s' * (self.counts[name] > 1)} "
+            + which.format(at=self.shut_down_at, kinds=", ".join(kinds[:MOST_KINDS]) + others)
+            for name, (noun, which) in UNUSED.items()
+            if self.counts[name]
+        )
+
+
+Observation = dict[str, Any]
+
+
+def without_none(**keys: Any) -> Observation:
+    """The keys that have a value."""
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 REASSIGNS = "AlterPartitionReassignments"
@@ -78,8 +83,6 @@ UNCERTAIN = ("request_timed_out", "network_exception", "not_controller")
 
 UNKNOWN = "a reassignment of replicas that no line shows before"
 REORDERED = "a change of the order of the replicas"
-
-Observation = dict[str, Any]
 
 
 class Reassignments:
@@ -116,15 +119,15 @@ class Reassignments:
         if keys is None:
             return
         for partition in self.survey.partitions(line.body, "responses", "partitions"):
-            errors = [said.get("error_code", NO_ERROR) for said in (line.body, partition)]
-            error = next((one for one in errors if one != NO_ERROR), None)
+            errors = [message.get("error_code", NO_ERROR) for message in (line.body, partition)]
+            error = next((error for error in errors if error != NO_ERROR), None)
             if error not in UNCERTAIN:
                 yield {"kind": "reassigned", **keys, **({} if error is None else {"refused": True})}
 
 
-def unmodelled(why: str, what: str) -> Observation:
+def unmodelled(why: str, event: str) -> Observation:
     """The remark about an event that no path of the model has."""
-    return {"kind": "note", "what": what, "unmodelled": why}
+    return {"kind": "note", "what": event, "unmodelled": why}
 
 
 SAME_PROCESS = (FaultKind.FREEZE.value, FaultKind.THAW.value, FaultKind.CUT.value)
@@ -175,20 +178,20 @@ class Traffic:
         self.controller = Controller()
         self.produced = Pending()
         self.fetched = Pending()
-        self.asked_for_metadata = Pending()
+        self.metadata_requests = Pending()
         self.held: set[tuple[str, int | None, int]] = set()
         self.stopping: set[int] = set()
         self.heard: dict[int, tuple[int, int]] = {}
         self.followed: dict[int, int] = {}
-        self.told_logs: dict[int, Log] = {}
-        self.told_at: dict[int, float] = {}
-        self.told_ends: dict[int, tuple[int, int]] = {}
+        self.shown_logs: dict[int, Log] = {}
+        self.shown_at: dict[int, float] = {}
+        self.shown_ends: dict[int, tuple[int, int]] = {}
         self.shown: dict[int, Shown] = {}
         self.applied: dict[int, int] = {}
         self.turns = 0
         self.now = 0.0
         self.given_at = 0.0
-        self.told_high_watermarks: dict[int, tuple[int, int]] = {}
+        self.shown_high_watermarks: dict[int, tuple[int, int]] = {}
         self.rebalanced: set[int] = set()
         self.unused = Unused()
         self.reassignments = Reassignments(survey)
@@ -201,11 +204,11 @@ class Traffic:
 
     def give(self, observations: Iterable[Observation]) -> Iterator[Observation]:
         """Note that these observations are given, whatever their source, and return them."""
-        for found in observations:
+        for observation in observations:
             self.count += 1
             self.given_at = max(self.given_at, self.now)
-            self.turns += found["kind"] in ("metadata", "fault") and found.get("what") != "send"
-            yield found
+            self.turns += observation["kind"] in ("metadata", "fault") and observation.get("what") != "send"
+            yield observation
 
     # ------------------------------------------------------------------------------------------- faults and clients
 
@@ -226,13 +229,13 @@ class Traffic:
         elif what == NOTE:
             text = str(keys.get("text", ""))[:MOST_TEXT]
             if not may_be_fault(text):
-                self.unused.notes += 1
+                self.unused.counts["notes"] += 1
             else:
                 yield unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
             if is_number(broker):
-                known = ", ".join(FAULTS)
-                raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
+                kinds = ", ".join(FAULTS)
+                raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {kinds}")
             yield {"kind": "note", "what": what[:MOST_TEXT]}
 
     def befall(self, what: str, broker: int, peer: Any = None) -> Iterator[Observation]:
@@ -246,39 +249,30 @@ class Traffic:
             self.shown.pop(broker, None)
             self.applied.pop(broker, None)
             (self.stopping.add if is_stop else self.stopping.discard)(broker)
-        yield {"kind": "fault", "what": what, "broker": broker, **({} if peer is None else {"peer": peer})}
+        yield without_none(kind="fault", what=what, broker=broker, peer=peer)
 
     def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
         """A producer sends these records; only the first time counts."""
         for value in self.records.sends(records):
-            acks = self.survey.weakest_acks
-            yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
+            yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
         """A producer learns that these records are written, at these offsets; only the first time counts."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
-                acks = self.survey.weakest_acks
-                found: Observation = {"kind": "acked", "value": value}
-                if offset is not None and not self._is_shown(value, offset):
-                    found["offset"] = offset
-                yield found | ({} if acks is None else {"acks": acks})
-
-    def log_of(self, broker: int) -> tuple[Log | None, float]:
-        """The last log that the traffic has shown of a broker, and its time; None: it has shown no log."""
-        return self.told_logs.get(broker), self.told_at.get(broker, 0.0)
+                news = None if offset is None or self._is_shown(value, offset) else offset
+                yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
         """Whether a follower's log has shown the record at this offset; the search need not remember it then."""
-        return any(offset < len(log) and log[offset][0] == value for log in self.told_logs.values())
+        return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
         records = keys.get("records")
-        is_right = isinstance(records, list) and all(
-            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str | None)
-            for one in records
-        )
-        if not is_right:
+        if not isinstance(records, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and is_number(pair[0]) and isinstance(pair[1], str | None)
+            for pair in records
+        ):
             raise UnreadableError('"records" has to be a list of [offset, value]; give it')
         yield {"kind": "client_read", "records": records}
 
@@ -291,7 +285,7 @@ class Traffic:
                 yield unmodelled(UNMODELLED.get(line.api, UNDECODED), line.api)
             return
         if line.api not in SAYING:
-            self.unused.others += 1
+            self.unused.counts["others"] += 1
         yield from self.reassignments.before(line)
         if line.api == REASSIGNS:
             if not line.is_held:
@@ -329,7 +323,7 @@ class Traffic:
         if line.is_held:  # the producer does not know yet
             return
         if records is None:
-            self.unused.acks += any(
+            self.unused.counts["acks"] += any(
                 partition.get("error_code") == NO_ERROR
                 for partition in self.survey.partitions(line.body, "responses", "partition_responses")
             )
@@ -354,30 +348,30 @@ class Traffic:
                 return
         was_held = line.exchange in self.held and not line.is_held
         self.held -= {line.exchange} if was_held else set()
-        asked = self.sessions.ask(line)
-        if asked is None:
+        fetch = self.sessions.ask(line)
+        if fetch is None:
             return
-        self.controller.hears_of(asked.leader_epoch)
-        if asked.follower is not None and not was_held:
-            yield from self._follower(asked.follower, line.broker, asked)
+        self.controller.hears_of(fetch.leader_epoch)
+        if fetch.follower is not None and not was_held:
+            yield from self._follower(fetch.follower, line.broker, fetch)
         self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
-    def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
+    def _follower(self, follower: int, leader: int | None, fetch: FetchRequest) -> Iterator[Observation]:
         """A follower that fetches has its log, and has adopted the high watermark of the last answer."""
         had_records = self.logs.has_records(follower)
-        log = self.logs.fetches(follower, asked)
-        if log is not None and (log != self.told_logs.get(follower, ()) or (had_records and not log)):
-            self.told_logs[follower] = log
-            self.told_at[follower] = self.now
+        log = self.logs.fetches(follower, fetch)
+        if log is not None and (log != self.shown_logs.get(follower, ()) or (had_records and not log)):
+            self.shown_logs[follower] = log
+            self.shown_at[follower] = self.now
             yield disk(follower, log, self.survey.first_offset)
-        end = asked.offset, asked.last_epoch
-        if log is None and self.told_ends.get(follower, (0, -1)) != end:
-            epoch = {} if asked.last_epoch < 0 else {"last_epoch": asked.last_epoch}
-            yield {"kind": "log_end", "broker": follower, "log_end_offset": asked.offset, **epoch}
-        self.told_ends[follower] = end
+        end = fetch.offset, fetch.last_epoch
+        if log is None and self.shown_ends.get(follower, (0, -1)) != end:
+            epoch = None if fetch.last_epoch < 0 else fetch.last_epoch
+            yield without_none(kind="log_end", broker=follower, log_end_offset=fetch.offset, last_epoch=epoch)
+        self.shown_ends[follower] = end
         heard_from, heard = self.heard.pop(follower, (None, 0))
         if heard_from == leader:  # the follower may not have read the last answer of another leader
-            high_watermark = min(heard, asked.offset)
+            high_watermark = min(heard, fetch.offset)
             if high_watermark >= self.survey.first_offset and self.followed.get(follower) != high_watermark:
                 self.followed[follower] = high_watermark
                 yield {"kind": "high_watermark", "broker": follower, "high_watermark": high_watermark}
@@ -423,12 +417,12 @@ class Traffic:
         if follower is None:
             yield {"kind": "client_read", "records": records}
 
-    def _high_watermark(self, broker: int, answered: Answered) -> Iterator[Observation]:
+    def _high_watermark(self, broker: int, answered: FetchAnswer) -> Iterator[Observation]:
         value, at = answered.high_watermark, self.count
         if value < self.survey.first_offset:
             return
-        if self.told_high_watermarks.get(broker) != (value, at):
-            self.told_high_watermarks[broker] = value, at + 1
+        if self.shown_high_watermarks.get(broker) != (value, at):
+            self.shown_high_watermarks[broker] = value, at + 1
             yield {"kind": "high_watermark", "broker": broker, "high_watermark": value}
 
     def _metadata_log(self, line: Message) -> Iterator[Observation]:
@@ -438,8 +432,9 @@ class Traffic:
             if get(change, "partition", int) != self.survey.partition:
                 continue
             leader = get(change, "leader", int) if change.get("leader") is not None else None
-            isr = numbers(change, "isr") if change.get("isr") is not None else None
-            replicas = numbers(change, "replicas") if change.get("replicas") is not None else None
+            isr, replicas = (
+                numbers(change, key) if change.get(key) is not None else None for key in ("isr", "replicas")
+            )
             changed = get(change, "offset", int), leader, isr, replicas
             denied = self.controller.rewrites(*changed)
             if denied is not None:
@@ -471,11 +466,11 @@ class Traffic:
 
     def _ask_for_metadata(self, line: Message) -> None:
         if line.broker is not None:
-            is_known = self.asked_for_metadata.peek(line) is None  # else two clients have the same name
-            self.asked_for_metadata.put(line, self.shown.get(line.broker) if is_known else None)
+            is_known = self.metadata_requests.peek(line) is None  # else two clients have the same name
+            self.metadata_requests.put(line, self.shown.get(line.broker) if is_known else None)
 
     def _metadata(self, line: Message) -> Iterator[Observation]:
-        before: Shown | None = self.asked_for_metadata.pop(line)
+        before: Shown | None = self.metadata_requests.pop(line)
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             if partition.get("leader_epoch", -1) != -1:
                 replicas = numbers(partition, "replica_nodes") if "replica_nodes" in partition else None
@@ -508,14 +503,8 @@ class Traffic:
     def _view(self, view: View | None) -> Iterator[Observation]:
         if view is None:
             return
-        yield {
-            "kind": "metadata",
-            "leader": view.leader,
-            "leader_epoch": view.leader_epoch,
-            "isr": list(view.isr),
-            **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
-            **({"replicas": list(view.replicas)} if view.replicas and self.survey.assignments.is_reassigned else {}),
-        }
+        replicas = list(view.replicas) if view.replicas and self.survey.assignments.is_reassigned else None
+        yield without_none(kind="metadata", **view.keys, replicas=replicas)
         if view.leader_epoch in self.survey.elections.rebalanced_after - self.rebalanced:
             self.rebalanced.add(view.leader_epoch)
             yield {"kind": "fault", "what": ELECT, "unasked": True}
@@ -539,9 +528,7 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 def _shown(broker: int | None, view: View) -> Observation:
     """A state that contradicts other messages, as a broker shows it, or the controller (None)."""
-    found = {"kind": "view", "leader": view.leader, "leader_epoch": view.leader_epoch, "isr": list(view.isr)}
-    epoch = {} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}
-    return found | epoch | ({} if broker is None else {"broker": broker})
+    return without_none(kind="view", **view.keys, broker=broker)
 
 
 def _waits_until(line: Message) -> float | None:

@@ -5,7 +5,7 @@ Out: `CAPTURES`; `planted` puts one into a method of this process.
 
 In the representation a name is an object, so these bugs cannot be made by a slip of text. They are what an author of an
 engine could still write: a dictionary whose keys are names, an environment that a helper shares with its caller, a
-memory whose keys are texts. Each replaces one method by one that is given the correct one.
+memory whose keys are texts. Each replaces one method by a wrong one, which is made from the correct one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ Method = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Capture:
-    """A bug in one method, `module:Class.method`; `wrong` makes the method with the bug from the correct one. A bug
-    `of_symmetry` shows in permuted states, and any other one in the engines."""
+    """A bug in one method."""
 
     name: str
+    """The name of the bug."""
     says: str
+    """What the method does wrong."""
     method: str
+    """The method, as `module:Class.method`."""
     wrong: Callable[[Method], Method]
+    """Makes the method with the bug from the correct one."""
     of_symmetry: bool = False
+    """Whether the bug shows in permuted states, rather than in the engines."""
     of_sets: bool = False
+    """Whether the programs of programs.py find the bug, and not those whose names collide."""
 
     @property
     def place(self) -> tuple[Any, str]:
@@ -61,7 +66,7 @@ def planted(capture: Capture) -> Iterator[None]:
 def with_variables(
     node: Any, of: Callable[[Variable], Variable], called: Callable[[Routine], Routine] = lambda routine: routine
 ) -> Any:
-    """The node with other variables in it, and calls of other routines."""
+    """The node with its variables replaced by `of`, and the routines that it calls by `called`."""
 
     def changed(node: Node) -> Node:
         changes: dict[str, Any] = {name: of(one) for name, one in vars(node).items() if isinstance(one, Variable)}

@@ -42,7 +42,7 @@ class Motifs:
         return self.chance.sample(VARIABLES, count)
 
     def again(self, name: str, *others: str) -> str:
-        """A name that is often this one, and otherwise none of the others."""
+        """Often this name, and otherwise a name that differs from the others."""
         left = [one for one in VARIABLES if one not in (name, *others)]
         return name if self.chance.random() < 0.6 else self.chance.choice(left)
 

@@ -29,7 +29,7 @@ def permuted_differs(
     instance: Instance, system: PlainSystem, symmetry: Symmetry, states: Iterable[Cells], chance: random.Random
 ) -> str:
     """What a state and one of its permutations do differently; empty if nothing is found."""
-    permutations = [images for images in symmetry.all_permutations if images != symmetry.identity]
+    permutations = [images for images in symmetry.permutations if images != symmetry.identity]
     by_number = {step.number: step for step in system.steps}
     numbers = chance.sample(sorted(by_number), min(MOST_STEPS, len(by_number)))
     for cells in states:

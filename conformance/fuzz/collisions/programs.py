@@ -81,7 +81,7 @@ PLAIN = (
 """Claims that treat all nodes alike, whatever their names mean."""
 
 CLAIM, ACTION, BOTH = "claim", "action", "both"
-"""What of a program may tell nodes apart; both often does, and then the nodes cannot be exchanged."""
+"""The part of a program that may tell nodes apart. With BOTH, the nodes mostly cannot be exchanged."""
 
 
 def action(chance: random.Random, module: Module, made: Motifs, name: str, *, is_careful: bool) -> str:

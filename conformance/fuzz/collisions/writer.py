@@ -55,14 +55,18 @@ class Helper:
 
 @dataclass
 class Module:
-    """A module of a program: its constants, its helpers (the names of all that it will have), and which functions of
-    Python it does not hide."""
+    """A module of a program."""
 
     nodes: int
+    """The number of nodes."""
     fields: Sequence[str]
+    """The fields that its functions may use."""
     names: Sequence[str]
+    """The names of all helpers that it will have."""
     constants: dict[str, int] = field(default_factory=dict)
+    """Its constants, with their values."""
     helpers: list[Helper] = field(default_factory=list)
+    """The helpers that are written so far."""
     has_entry: bool = False
     """Whether the configuration has an entry with the name of a member of an enumeration."""
     has_twins: bool = False
@@ -75,14 +79,18 @@ class Module:
 
 @dataclass(frozen=True)
 class Scope:
-    """What can be read at one point: variables with their kinds, subsets, states; `own` are the names that hide those
-    of the module."""
+    """What can be read at one point of a function."""
 
     module: Module
+    """The module of the function."""
     variables: dict[str, str]
+    """The variables, with their kinds."""
     own: frozenset[str]
+    """The names that hide those of the module."""
     subsets: tuple[tuple[str, str], ...] = ()
+    """The subsets that can be read, each with the kind of its elements."""
     states: tuple[str, ...] = ("s",)
+    """The names of states."""
     looping: str = ""
     """The variable of the innermost loop over nodes."""
 
@@ -341,7 +349,7 @@ class Writer:
         return [f"for {name} in {iterated}:", *indented(lines)]
 
     def _gathered(self, scope: Scope, name: str, node: str) -> str:
-        """What a loop does to a local so that the order of its iterations does not matter, or almost."""
+        """An update of a local in a loop: its result does not depend, or hardly depends, on the iterations' order."""
         value = f"s.f[{node}]" if node and self.chance.random() < 0.8 else self.number(scope, 0)
         words = [one for one in ("max", "min") if scope.has(one)]
         own = [one.name for one in scope.calls("i") if not one.of_state]

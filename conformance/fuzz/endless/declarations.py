@@ -1,4 +1,4 @@
-"""Declares which actions of a random program are fair, and what happens at last.
+"""Declares which actions of a random program are fair, and what eventually happens.
 
 In:  a source of randomness, the declarations of a program, and the texts of its functions.
 Out: the texts with fair actions, and with liveness properties.

@@ -32,8 +32,8 @@ Edge = tuple[Cells, int, Cells]
 
 @dataclass(frozen=True)
 class Loops:
-    """The states that behaviours which break a property repeat for ever: violations, and permitted failures; and the
-    fewest steps to one of each, with which a loop can begin."""
+    """The states that behaviours repeat for ever which break a property, for violations and for permitted failures; and
+    for each of both, the fewest steps to a state with which such a loop can begin."""
 
     violating: frozenset[Cells]
     permitted: frozenset[Cells]
@@ -61,7 +61,7 @@ class FairLoops:
 
     @cached_property
     def edges(self) -> dict[Cells, list[Edge]]:
-        """The steps from each state that lead to another one."""
+        """The steps from each state that lead to another state."""
         return {cells: list(self._edges(cells)) for cells in self.states}
 
     def _edges(self, cells: Cells) -> Iterator[Edge]:
@@ -86,8 +86,8 @@ class FairLoops:
         return Loops(*repeated, *(min((reached[cells] for cells in found), default=None) for found in repeated))
 
     def _reached(self) -> dict[Cells, int]:
-        """The states from which the property is broken already, in so far as its kind asks what was before; with the
-        fewest steps to each."""
+        """The states in which a loop that breaks the property may begin, because its promise is due and not kept; with
+        the fewest steps to each."""
         depths = {cells: len(steps) for cells, (_, steps) in self.plain.paths.items()}
         if self.asked.kind == "eventually":
             begins = self.fails & set(self.system.initial)
@@ -127,9 +127,9 @@ class FairLoops:
         )
 
     def wrong(self, initial: int, steps: tuple[int, ...], loop: int | None, *, is_permitted: bool) -> str:
-        """What is wrong with a lasso; "" if it breaks the property as it says, and its loop begins as early as one can.
+        """The error of a lasso; "" if it breaks the property as it claims, and its loop begins as early as possible.
 
-        A lasso that stays where it is may be chosen because it is shorter than one whose loop begins earlier.
+        A lasso that repeats a single state may be chosen because it is shorter than one whose loop begins earlier.
         """
         path = [self.system.initial[initial]]
         for number in steps:
@@ -164,7 +164,7 @@ class FairLoops:
 
 
 def _groups(system: PlainSystem, asked: PlainProperty) -> Iterator[set[int]]:
-    """The groups of steps of each of which one is taken at last if one stays possible."""
+    """The groups of steps under fairness: of each group, a step is eventually taken if one stays possible."""
     if asked.fair is None:
         for action in system.actions:
             own = [step.python for step in system.steps if step.action == action and step.python is not None]

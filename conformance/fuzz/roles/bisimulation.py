@@ -52,7 +52,7 @@ def random_states(instance: Instance, chance: random.Random) -> Iterator[Cells]:
 
 
 def difference(instance: Instance, states: Iterable[Cells], chance: random.Random) -> str:
-    """What two states that differ only in dead cells do differently; empty if nothing is found."""
+    """The first difference between what two states do that differ only in dead cells; empty if they agree."""
     clearings = dead_cells(instance)
     contents = (layout.field.contents for layout in instance.layouts.values())
     if not clearings or any(one is not None and one.filler is not None for one in contents):

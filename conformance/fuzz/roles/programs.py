@@ -3,7 +3,7 @@
 In:  a random number generator.
 Out: the text of a model file. For one or two of its fields, it mostly keeps a rule: what reads a cell looks first
      whether its guard cell has one of some values, and what gives the guard cell such a value writes the cell anew.
-     Sometimes the rule is nearly kept: an `if` or a part of a range leaves cells out, an index is another one.
+     Sometimes the rule is nearly kept: an `if` or a part of a range leaves cells out, an index is a different one.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class _Writer:
         anew = [] if " or " in value and self.likely(0.5) else self.anew(rule, names)
         parts = [anew, [f"{guard} = {value}"]]
         self.chance.shuffle(parts)
-        if self.likely(0.2):  # what is known of the guard before the step is not known any more
+        if self.likely(0.2):  # the step may change what the guard said before it
             test = f"{self.is_live(rule, names)} and {self.test(rule, names)}"
             parts.insert(1, indented(f"if {test}:", [self.chance.choice(WRITES[1:6]).format(**names)]))
         return [line for part in parts for line in part]

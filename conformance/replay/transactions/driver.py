@@ -33,6 +33,7 @@ from isrcheck.conformance.cluster.network.messages import (
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID, TransactionalCluster
+from isrcheck.conformance.implemented import with_flags
 from isrcheck.conformance.replay.transactions.projection import (
     Observations,
     begun_in,
@@ -54,7 +55,9 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """The first step in which a producer learns of an outcome before an answer, as a reason; None if there is none."""
+    """The first step in which a producer learns of an outcome before an answer, as a reason; None if every outcome is
+    answered.
+    """
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -82,8 +85,8 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 def _waits_for_same(state: State, producer: int) -> bool:
     """Whether this producer has sent the late EndTxn, and awaits its answer."""
-    asked = WAITS_FOR.get(state.phase[producer])
-    return bool(asked == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
+    awaited = WAITS_FOR.get(state.phase[producer])
+    return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
 
 UNKNOWN = {True: UnknownProducer.ANY_SEQUENCE, False: UnknownProducer.SEQUENCE_ZERO}
@@ -91,21 +94,9 @@ UNKNOWN = {True: UnknownProducer.ANY_SEQUENCE, False: UnknownProducer.SEQUENCE_Z
 
 def switches_of(instance: Instance) -> Switches:
     """The switches of a system that behaves like the model."""
-    given = instance.configuration
-    return Switches(
-        TXN_VERIFY=Verification(given.TXN_VERIFY),
-        UNKNOWN_PID_POLICY=UNKNOWN[bool(given.UNKNOWN_PID_ACCEPTED)],
-        EPOCH_BUMP_BY_PRODUCER=bool(given.EPOCH_BUMP_BY_PRODUCER),
-        PRODUCER_STATE_EXPIRES_EARLY=bool(given.PRODUCER_STATE_EXPIRES_EARLY),
-        OFFSET_COMMITS_VERIFIED=bool(given.OFFSET_COMMITS_VERIFIED),
-        FENCE_RAISES_EPOCH_TWICE=bool(given.FENCE_RAISES_EPOCH_TWICE),
-        ONGOING_PER_EPOCH=bool(given.ONGOING_PER_EPOCH),
-        MARKER_EPOCH_STRICT=bool(given.MARKER_EPOCH_STRICT),
-        EQUAL_MARKER_EPOCH_IS_RETRY=bool(given.EQUAL_MARKER_EPOCH_IS_RETRY),
-        MARKER_ANSWERS_CHECK_EPOCH=bool(given.MARKER_ANSWERS_CHECK_EPOCH),
-        FENCE_TAKES_NEXT_ID=bool(given.FENCE_TAKES_NEXT_ID),
-        NEXT_ID_IS_LOGGED=bool(given.NEXT_ID_IS_LOGGED),
-    )
+    configuration = instance.configuration
+    policy = UNKNOWN[bool(configuration.UNKNOWN_PID_ACCEPTED)]
+    return with_flags(Switches(TXN_VERIFY=Verification(configuration.TXN_VERIFY), UNKNOWN_PID_POLICY=policy), instance)
 
 
 class Acts:
@@ -119,8 +110,8 @@ class Acts:
         self.configuration = instance.configuration
         epochs = self.configuration.producer_epochs
         first_epoch = LAST_EPOCH + 1 - epochs if epochs else 0
-        given = (switches_of(instance), self.configuration.partitions, bug)
-        self.system = TransactionalCluster(*given, first_epoch=first_epoch)
+        shared = (switches_of(instance), self.configuration.partitions, bug)
+        self.system = TransactionalCluster(*shared, first_epoch=first_epoch)
         self.seen = Observations(first_epoch=first_epoch)
         self.answers_left = self.configuration.late_answers
         self.asked: dict[int, int] = {}
@@ -179,7 +170,7 @@ class Acts:
         self.system.producers[producer].end_transaction(Control.ABORT)
 
     def producer_learns_of_commit(self, producer: int) -> None:
-        """The answer arrives; if there is none, the producer sends EndTxn again."""
+        """The answer arrives; without one, the producer sends EndTxn again."""
         answer = self.answer_to(self.system.producers[producer].request)
         if answer is None:
             self.deliver_request(producer)
@@ -198,9 +189,9 @@ class Acts:
         """Whether the coordinator knows the producer id of this answer. If it has forgotten the next id in a fail-over
         (KAFKA-20310), an answer that has not arrived before is lost.
         """
-        known = self.system.coordinator.states.states[TRANSACTIONAL_ID]
+        metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
-        ids = (known.producer_id, known.next_producer_id)
+        ids = (metadata.producer_id, metadata.next_producer_id)
         return not isinstance(content, EndTxnResponse) or content.error is not Errors.NONE or content.producer_id in ids
 
     def application_stops(self) -> None:
@@ -241,9 +232,7 @@ class Acts:
         self.system.write_completions()
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """Markers that the old coordinator has sent arrive late, up to this number, or are lost. Return how many are
-        late.
-        """
+        """Up to this number of markers of the old coordinator are late, the rest is lost; returns how many are late."""
         late = 0
         if self.answers_left and any(self.marker_sent_to(one.number) is not None for one in self.system.leaders):
             self.answers_left -= 1
@@ -334,7 +323,7 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The answer to the leader arrives; if there is none, another copy of the record makes the leader ask again."""
+        """The answer to the leader arrives; without one, a further copy of the record makes the leader ask again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -345,9 +334,9 @@ class Acts:
 
     def leader_appends_record(self, partition: int, transaction: int) -> None:
         leader = self.system.leaders[partition]
-        known = [payload for payload in leader.verified if payload.startswith(name_of(transaction))]
-        if known:
-            leader.append_verified(known[0])
+        payloads = [payload for payload in leader.verified if payload.startswith(name_of(transaction))]
+        if payloads:
+            leader.append_verified(payloads[0])
         else:
             self.deliver_record(partition, transaction)
         self.lose_answers_to(partition)
@@ -375,9 +364,9 @@ class Acts:
 
     def answers_to_leader(self, partition: int) -> Iterator[Message]:
         """The coordinator's answers that the leader waits for."""
-        asked = self.system.leaders[partition].asked
+        questions = self.system.leaders[partition].asked
         for message in self.system.messages:
-            if isinstance(message.payload, AddPartitionsToTxnResponse) and message.in_reply_to in asked:
+            if isinstance(message.payload, AddPartitionsToTxnResponse) and message.in_reply_to in questions:
                 yield message
 
     def lose_answers_to(self, partition: int) -> None:
@@ -432,7 +421,7 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of that marker. Raises ClusterError if there is none."""
+        """The number of that marker. Raises ClusterError if no answer is awaited."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -506,7 +495,7 @@ class TransactionsDriver(Acts):
             now.pending_state != TransactionState.NOTHING
         ):  # a leader's request is answered meanwhile, if it adds nothing
             return set()
-        found = set()
+        refused = set()
         for leader in self.system.leaders:
             held = {number_of(record.payload) for record in leader.log.records if record.control is None}
             entries = entries_of(leader)
@@ -514,8 +503,8 @@ class TransactionsDriver(Acts):
                 is_in_flight = now.was_sent[leader.number][transaction] and transaction not in held
                 at = leader.number, transaction
                 if is_in_flight and not any(self._is_possible(action, *at) for action in ARRIVES):
-                    found.add(at)
-        return found
+                    refused.add(at)
+        return refused
 
     def _is_possible(self, action: str, *ordinals: int) -> bool:
         """Whether the model can take this step now."""

@@ -1,8 +1,5 @@
 """The model's view of a system of transactions: each variable of the model, from what can be observed of the system.
 
-In:  a `TransactionalCluster`; what the driver knows of the messages in flight; what was decided so far.
-Out: a mapping from the names of variables to their values.
-
 A marker that ends nothing takes an offset in Kafka and the system, and none in the model: such entries are left out.
 """
 
@@ -51,23 +48,32 @@ def number_of(payload: str) -> int:
 
 @dataclass
 class Observations:
-    """What the driver knows: the numbers of late messages, the producers that ask for a new id, the decisions so far;
-    the partitions that know the producer, and the offset at which a partition has forgotten it; the transaction that
-    the coordinator last confirmed to a leader, with what was appended and verified there so far.
-    """
+    """What the driver knows of a system. Partitions are named by their numbers."""
 
     late_markers: dict[int, int] = field(default_factory=dict)
+    """By partition: the message of a late marker."""
     late_end_txn: int | None = None
+    """The message of a late EndTxn; None if none is late."""
     initialising: int = NONE
+    """The producer that asks for an id; NONE if none asks."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
+    """By transaction: the decision."""
     forgotten_below: dict[int, int] = field(default_factory=dict)
+    """By partition: the offset at which it has forgotten the producer."""
     known: set[int] = field(default_factory=set)
+    """The partitions that know the producer."""
     confirmed: dict[int, int] = field(default_factory=dict)
+    """By partition: the transaction that the coordinator last confirmed to its leader."""
     progress: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By partition: what was appended and verified there at that time."""
     durable: TransactionMetadata | None = None
+    """The durable state of the transactional id."""
     is_answer_late: bool = False
+    """Whether an answer to a marker of an earlier coordinator is on its way."""
     first_epoch: int = 0
+    """The epoch of the first instance of the producer."""
     taken_at_end: set[int] = field(default_factory=set)
+    """The producer ids that were taken at the end of a transaction."""
 
     def number_of(self, producer_id: int, producer_epoch: int) -> int:
         """The number of an epoch in the model: the epochs of an id taken at the end of a transaction follow those of
@@ -91,12 +97,12 @@ class Observations:
             if begun:
                 self.outcomes[max(begun)] = OUTCOMES[durable.decision]
         self.durable = durable
-        known = {leader.number for leader in system.leaders if leader.log.producers.known}
-        for partition in self.known - known:
+        knowing = {leader.number for leader in system.leaders if leader.log.producers.known}
+        for partition in self.known - knowing:
             self.forgotten_below[partition] = len(entries_of(system.leaders[partition]))
         for leader in system.leaders:
-            self._note_what_is_verified(leader, is_forgotten=leader.number in self.known - known)
-        self.known = known
+            self._note_what_is_verified(leader, is_forgotten=leader.number in self.known - knowing)
+        self.known = knowing
 
     def _note_what_is_verified(self, leader: TransactionLeader, *, is_forgotten: bool) -> None:
         """A transaction stays confirmed until something is appended, even if its record is refused then. A copy of a
@@ -122,11 +128,11 @@ def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Tra
 
 def entries_of(leader: TransactionLeader) -> list[Record]:
     """The log without the markers that end nothing."""
-    found: list[Record] = []
+    entries: list[Record] = []
     for record in leader.log.records:
-        if record.control is None or (found and found[-1].control is None):
-            found.append(record)
-    return found
+        if record.control is None or (entries and entries[-1].control is None):
+            entries.append(record)
+    return entries
 
 
 def replicated_entries_of(leader: TransactionLeader) -> int:
@@ -134,24 +140,24 @@ def replicated_entries_of(leader: TransactionLeader) -> int:
     return sum(record.offset < leader.log.high_watermark for record in entries_of(leader))
 
 
-def project(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+def project(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
     """The variables of the model, except the budgets. `sizes` is the configuration of the model."""
     return {
-        **_coordinator(system, seen, sizes),
-        **_markers(system, seen, sizes),
-        **_partitions(system, seen, sizes),
-        **_producers(system, seen, sizes),
-        **_transactions(system, seen, sizes),
+        **_coordinator(system, observations, sizes),
+        **_markers(system, observations, sizes),
+        **_partitions(system, observations, sizes),
+        **_producers(system, observations, sizes),
+        **_transactions(system, observations, sizes),
     }
 
 
-def _coordinator(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+def _coordinator(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
     states = system.coordinator.states
     durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "coordinator_epoch": states.coordinator_epoch,
         "transaction_state": TransactionState[durable.state.name],
-        "producer_epoch": seen.number_of(durable.producer_id, durable.producer_epoch),
+        "producer_epoch": observations.number_of(durable.producer_id, durable.producer_epoch),
         "knows_other_id": [],
         "in_transaction": [leader.name in durable.partitions for leader in system.leaders],
         "pending_state": TransactionState.NOTHING,
@@ -162,15 +168,15 @@ def _coordinator(system: TransactionalCluster, seen: Observations, sizes: Any) -
     if pending is not None:
         state = TransactionState[pending.metadata.state.name]
         added = pending.metadata.partitions - durable.partitions
-        found |= {
+        values |= {
             "pending_state": state,
-            "pending_epoch": seen.number_of(pending.metadata.producer_id, pending.metadata.producer_epoch),
+            "pending_epoch": observations.number_of(pending.metadata.producer_id, pending.metadata.producer_epoch),
             "pending_partition": next((one.number for one in system.leaders if one.name in added), NONE),
-            "pending_producer": seen.initialising if state == TransactionState.EMPTY else NONE,
+            "pending_producer": observations.initialising if state == TransactionState.EMPTY else NONE,
         }
     if sizes.producer_epochs:
-        found["knows_other_id"] = [sizes.TXN_VERIFY == Verification.TV2 and _knows_other_id(durable, pending)]
-    return found
+        values["knows_other_id"] = [sizes.TXN_VERIFY == Verification.TV2 and _knows_other_id(durable, pending)]
+    return values
 
 
 def _knows_other_id(durable: TransactionMetadata, pending: PendingTransition | None) -> bool:
@@ -179,27 +185,27 @@ def _knows_other_id(durable: TransactionMetadata, pending: PendingTransition | N
     return bool(has_next or (has_changed and durable.state in COMPLETED.values()))
 
 
-def _markers(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+def _markers(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
     late: dict[int, WriteTxnMarkersRequest] = {}
     for message in system.messages:
-        for partition, number in seen.late_markers.items():
+        for partition, number in observations.late_markers.items():
             if message.number == number and isinstance(message.payload, WriteTxnMarkersRequest):
                 late[partition] = message.payload
     partitions = range(len(system.leaders))
-    answer = LateAnswer.UNDER_WAY if seen.is_answer_late else LateAnswer.NONE
+    answer = LateAnswer.UNDER_WAY if observations.is_answer_late else LateAnswer.NONE
     if TRANSACTIONAL_ID in system.coordinator.markers.given_up:
         answer = LateAnswer.REMOVED_ENTRY
     return {
         "late_answer": [answer] * (sizes.late_answers > 0),
         "marker": [_stage(system, one) for one in system.leaders],
         "late_marker": [Request[late[p].control.value] if p in late else Request.NOTHING for p in partitions],
-        "late_marker_epoch": [_number(seen, late[p].stamp) if p in late else 0 for p in partitions],
+        "late_marker_epoch": [_number(observations, late[p].stamp) if p in late else 0 for p in partitions],
         "late_marker_coordinator_epoch": [late[p].coordinator_epoch if p in late else 0 for p in partitions],
     }
 
 
-def _number(seen: Observations, stamp: ProducerStamp) -> int:
-    return seen.number_of(stamp.producer_id, stamp.producer_epoch)
+def _number(observations: Observations, stamp: ProducerStamp) -> int:
+    return observations.number_of(stamp.producer_id, stamp.producer_epoch)
 
 
 def _stage(system: TransactionalCluster, leader: TransactionLeader) -> Marker:
@@ -214,25 +220,25 @@ def _stage(system: TransactionalCluster, leader: TransactionLeader) -> Marker:
     return Marker.DROPPED if is_cancelled else Marker.NOT_SENT
 
 
-def _partitions(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
-    found: dict[str, list[Any]] = {}
+def _partitions(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
+    values: dict[str, list[Any]] = {}
     for leader in system.leaders:
         entries = entries_of(leader)
         cells = [_entry(record) for record in entries] + [Entry.EMPTY] * (sizes.log_size - len(entries))
-        known = leader.log.producers.known
-        epoch = max((seen.number_of(one, epoch) for one, (epoch, _) in known.items()), default=NONE)
-        coordinator_epoch = max((of_coordinator for _, of_coordinator in known.values()), default=NONE)
+        epochs = leader.log.producers.known
+        epoch = max((observations.number_of(one, epoch) for one, (epoch, _) in epochs.items()), default=NONE)
+        coordinator_epoch = max((of_coordinator for _, of_coordinator in epochs.values()), default=NONE)
         for name, value in {
             "log_record": cells,
             "log_end_offset": len(entries),
             "high_watermark": replicated_entries_of(leader),
-            "forgotten_below": seen.forgotten_below.get(leader.number, 0),
+            "forgotten_below": observations.forgotten_below.get(leader.number, 0),
             "known_epoch": epoch,
             "known_coordinator_epoch": coordinator_epoch,
-            "verified": seen.confirmed.get(leader.number, NONE),
+            "verified": observations.confirmed.get(leader.number, NONE),
         }.items():
-            found.setdefault(name, []).append(value)
-    return found
+            values.setdefault(name, []).append(value)
+    return values
 
 
 def _entry(record: Record) -> int:
@@ -241,35 +247,36 @@ def _entry(record: Record) -> int:
     return Entry.A + number_of(record.payload)
 
 
-def _producers(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+def _producers(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
     is_over = any(one.phase is of_producer.Phase.STOPPED for one in system.producers)
     missing = sizes.producers - len(system.producers)
-    late = next((one.payload for one in system.messages if one.number == seen.late_end_txn), None)
+    late = next((one.payload for one in system.messages if one.number == observations.late_end_txn), None)
     return {
         "phase": [Phase[one.phase.name] for one in system.producers]
         + [Phase.STOPPED if is_over else Phase.NOT_STARTED] * missing,
-        "epoch": [seen.number_of(one.producer_id, one.producer_epoch) for one in system.producers] + [NONE] * missing,
+        "epoch": [observations.number_of(one.producer_id, one.producer_epoch) for one in system.producers]
+        + [NONE] * missing,
         "position": [one.position for one in system.producers] + [0] * missing,
         "late_end_txn": Request[late.control.value] if isinstance(late, EndTxnRequest) else Request.NOTHING,
-        "late_end_txn_epoch": seen.number_of(late.producer_id, late.producer_epoch)
+        "late_end_txn_epoch": observations.number_of(late.producer_id, late.producer_epoch)
         if isinstance(late, EndTxnRequest)
         else 0,
     }
 
 
-def _transactions(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+def _transactions(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
     begun = dict(begun_in(system))
     numbers = range(sizes.transactions)
     return {
         "next_transaction": len(begun),
         "begun_by": [begun[one][0] if one in begun else NONE for one in numbers],
         "begun_with_epoch": [
-            seen.number_of(begun[one][1].producer_id, begun[one][1].producer_epoch) if one in begun else NONE
+            observations.number_of(begun[one][1].producer_id, begun[one][1].producer_epoch) if one in begun else NONE
             for one in numbers
         ],
         "processed_input": [begun[one][1].position if one in begun else 0 for one in numbers],
         "commit_requested": [one in begun and begun[one][1].is_commit_requested for one in numbers],
-        "outcome": [seen.outcomes.get(one, Outcome.OPEN) for one in numbers],
+        "outcome": [observations.outcomes.get(one, Outcome.OPEN) for one in numbers],
         "was_sent": [
             [one in begun and leader.number in begun[one][1].batches for one in numbers] for leader in system.leaders
         ],

@@ -31,11 +31,16 @@ def real(tmp_path):
     return [shutil.copytree(REAL / f"broker{number}", tmp_path / f"broker{number}") for number in (1, 2, 3)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [
-        *("replication-offset-checkpoint", "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"),
-        *("t-0/leader-epoch-checkpoint", "t-0/00000000000000000003.snapshot", f"t-0/{SEGMENT}"),
+        "replication-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "t-0/leader-epoch-checkpoint",
+        "t-0/00000000000000000003.snapshot",
+        f"t-0/{SEGMENT}",
     ],
 )
 def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):
@@ -64,6 +69,7 @@ def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):
             assert lines[0].startswith(f"conform: {real[0] / name}: "), length
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000004.snapshot", SEGMENT])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(seed=st.integers(0, 1 << 32))

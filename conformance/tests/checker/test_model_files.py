@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
-from conformance.tests.support.engine import HOLDS, checking, verdict_of
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.engine import HOLDS, assert_refused, checking, verdict_of
+from conformance.tests.support.programs import ran
 from isrcheck.checker import cli
+from isrcheck.commands.exit_codes import SAFE, VIOLATED
 from isrcheck.traces.cli import main as trace
 
 GOOD = '''\
@@ -22,35 +20,29 @@ GOOD = '''\
 from enum import IntEnum
 
 from isrcheck.language import NONE, Domain, Flag, action, always, always_step, between, bound, budget, field, initial
-from isrcheck.language import optional, require, setting, sometimes, switch
-
+from isrcheck.language import optional, require, setting, sometimes, switch, terminal
 
 class Configuration:
     processes = bound(2, "processes that want the lock", least=1, option="--processes")
     thefts = budget(1, "times the lock is stolen", option="--thefts")
 
-
 class Process(Domain, size="processes"):
     pass
-
 
 class Place(IntEnum):
     IDLE = 0
     WAITING = 1
     INSIDE = 2
 
-
 class State:
     place = field(Process, values=Place)
     owner = field(values=optional(Process), initially=NONE)
     stolen = field(values=Flag)
 
-
 @action
 def process_asks(s, p: Process):
     require(s.place[p] == Place.IDLE)
     s.place[p] = Place.WAITING
-
 
 @action
 def process_enters(s, p: Process):
@@ -59,13 +51,11 @@ def process_enters(s, p: Process):
     s.owner = p
     s.place[p] = Place.INSIDE
 
-
 @action
 def process_leaves(s, p: Process):
     require(s.place[p] == Place.INSIDE)
     s.owner = NONE
     s.place[p] = Place.IDLE
-
 
 @action
 def lock_is_stolen(s):
@@ -74,7 +64,6 @@ def lock_is_stolen(s):
     require(s.thefts > 0)
     s.stolen = True
     s.owner = NONE
-
 
 @always
 def one_at_a_time(s):
@@ -86,19 +75,13 @@ def one_at_a_time(s):
         if a < b
     )
 
-
 @always_step
 def a_stolen_lock_stays_stolen(before, after):
     return after.stolen or not before.stolen
 
-
 @sometimes
 def both_wait(s):
     return all(s.place[p] == Place.WAITING for p in range(s.processes))
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -155,33 +138,22 @@ def test_configuration_entries_are_options(check):
     assert run["command"] == "check model.py --processes 3 --thefts 0"
 
 
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
-
-
-def check_anew(folder, *words):
-    """Run `check` in a separate process that keeps bytecode; return its exit code."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPATH"] = str(PROJECT)
-    command = [sys.executable, "-P", "-c", MAIN, *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode
-
-
+@pytest.mark.sampled
 def test_an_edited_model_gives_its_new_verdict_at_once(tmp_path):
+    """In a process of its own, which keeps bytecode."""
     edited = changed("require(s.owner == NONE)", "require(s.owner == NONE and not s.stolen)")
-    for text, code in ((GOOD, 12), (edited, 0), (GOOD, 12)):
+    for text, code in ((GOOD, VIOLATED), (edited, SAFE), (GOOD, VIOLATED)):
         (tmp_path / "model.py").write_text(text)
-        assert check_anew(tmp_path, "model.py") == code
+        assert ran("check model.py", folder=tmp_path, PYTHONDONTWRITEBYTECODE="").code == code
 
 
 @pytest.mark.exhaustive
 def test_an_edited_helper_beside_the_model_gives_its_new_verdict_at_once(tmp_path):
     helped = changed("require(s.thefts > 0)", "require(may_steal(s))")
-    (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\n\nclass Conf"))
-    for body, code in (("return s.thefts > 0", 12), ("return s.thefts > 100", 0)):
+    (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\nclass Conf"))
+    for body, code in (("return s.thefts > 0", VIOLATED), ("return s.thefts > 100", SAFE)):
         (tmp_path / "thieves.py").write_text(f"def may_steal(s):\n    {body}\n")
-        assert check_anew(tmp_path, "model.py") == code
+        assert ran("check model.py", folder=tmp_path, PYTHONDONTWRITEBYTECODE="").code == code
 
 
 def test_the_trace_of_a_users_model_is_shown_with_the_given_model(check, capsys, tmp_path):
@@ -296,31 +268,32 @@ def test_an_error_while_loading_is_refused_with_file_and_line(check, statement, 
     assert check(text) == (2, "", f"check: model.py:{text.count(chr(10))}: loading the model failed: {says}\n")
 
 
-def test_a_value_out_of_range_names_the_step_and_its_depth(check, tmp_path):
-    text = changed("    s.owner = p\n", "    s.owner = p + 1\n")
-    line = line_of(text, "def process_enters")
+@pytest.mark.parametrize(
+    ("old", "new", "where", "says", "step"),
+    [
+        (
+            "    s.owner = p\n",
+            "    s.owner = p + 1\n",
+            "def process_enters",
+            "process_enters 1: 2 is written to owner, whose values are -1..1; guard the step, or widen the field",
+            2,
+        ),
+        (
+            "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
+            "    return s.place[s.processes - 1 + s.place[0]] == Place.WAITING\n",
+            "def both_wait",
+            "both_wait: index 2 of place is outside 0..1; test the index before it is used",
+            1,
+        ),
+    ],
+    ids=["a value", "an index in a property"],
+)
+def test_what_leaves_its_range_is_named_with_its_place_and_its_depth(check, tmp_path, old, new, where, says, step):
+    text = changed(old, new)
     code, out, _ = check(text)
-    assert code == 12
-    assert (
-        f"\n  {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
-        " guard the step, or widen the field (step 2)\n"
-    ) in out
-    assert "VIOLATED at step 2 in_range" in " ".join(out.split())
-
-
-def test_an_index_out_of_range_in_a_property_is_reported(check, tmp_path):
-    text = changed(
-        "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
-        "    return s.place[s.processes - 1 + s.place[0]] == Place.WAITING\n",
-    )
-    line = line_of(text, "def both_wait")
-    code, out, _ = check(text)
-    assert code == 12
-    assert (
-        f"\n  {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
-        " test the index before it is used (step 1)\n"
-    ) in out
-    assert "VIOLATED at step 1 in_range" in " ".join(out.split())
+    assert code == VIOLATED
+    assert f"\n  {tmp_path / 'model.py'}:{line_of(text, where)}: {says} (step {step})\n" in out
+    assert f"VIOLATED at step {step} in_range" in " ".join(out.split())
 
 
 def test_an_initial_value_out_of_range_is_refused(check, tmp_path):
@@ -333,13 +306,17 @@ def initial(body):
     return f"{GOOD}\n\n@initial\ndef starts(configuration):\n    {body}\n"
 
 
-def test_a_model_without_initial_states_is_refused(check):
-    code, out, err = check(initial("return []"))
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "this configuration has no initial state" in err
-    code, out, err = check(initial("yield {'places': [0, 0]}"))
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "initial states set places; there is no such field" in err
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return []", "this configuration has no initial state"),
+        ("yield {'places': [0, 0]}", "initial states set places; there is no such field"),
+    ],
+)
+def test_a_model_without_initial_states_is_refused(check, body, says):
+    ended = check(initial(body))
+    assert_refused(ended, "")
+    assert says in ended[2]
 
 
 def test_declared_initial_states_are_used(check):
@@ -376,9 +353,7 @@ def test_bad_words_beside_a_model(check, words, says):
 
 
 def test_a_switch_may_be_written_in_small_letters(check):
-    text = GOOD.replace(
-        "\n\nclass Process(", "    steal = switch(False, 'the lock may be stolen')\n\n\nclass Process(", 1
-    )
+    text = GOOD.replace("\nclass Process(", "    steal = switch(False, 'the lock may be stolen')\n\nclass Process(", 1)
     code, out, err = check(text, "--switch", "steal=on", "--json")
     assert (code, err) == (12, "")
     (run,) = json.loads(out)["runs"]

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import COUNTER, verdict_of
-from conformance.tests.support.programs import HERE, ran, words_of
+from conformance.tests.support.programs import HERE, interrupted_when, ran, words_of
+from isrcheck.commands.exit_codes import INTERRUPTED
+
+pytestmark = pytest.mark.sampled
 
 
 @pytest.fixture
@@ -74,27 +77,15 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
     )
 
 
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
-    """Progress on stderr shows that the search is running; in this test it is printed at once."""
-    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0"
-    words = words_of("check kafka --protocol 0.10", *form, script=script)
-    with subprocess.Popen(
-        words, cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        while "depth" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    ended = interrupted_when("depth", "check kafka --protocol 0.10", *form, folder=folder)
+    assert ended.code == INTERRUPTED
     if form:
-        (found,) = json.loads(out)["runs"]
+        (found,) = json.loads(ended.out)["runs"]
         assert (found["stopped"], found["exhausted"]) == ("interrupt", False)
     else:
-        assert "acked_not_lost" in out
-        assert "no state is left to expand" not in out
+        assert "acked_not_lost" in ended.out
+        assert "no state is left to expand" not in ended.out
 
 
 @pytest.fixture
@@ -104,6 +95,7 @@ def durable_topic(folder):
     return ["doctor", "topic.properties", "--kafka-version", "4.1", "--fresh"]
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("threads", [1, 2], ids=["one_search", "side_by_side"])
 def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_topic, threads):
@@ -122,7 +114,7 @@ def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_top
     os.set_blocking(ours, False)
     told += read_all(ours)
     os.close(ours)
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert "Traceback" not in told
     assert told.splitlines()[-1].endswith("check: interrupted; this is what was found so far")
     found = re.match(r"Cannot tell, because the user interrupted it; nothing was found to depth (\d+)\n", out)
@@ -131,7 +123,7 @@ def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_top
 
 
 def read_all(descriptor: int) -> str:
-    """What a terminal has been told, after the last process has closed it."""
+    """What was printed on a terminal, after the last process has closed it."""
     parts = []
     with contextlib.suppress(OSError):
         while part := os.read(descriptor, 4096):

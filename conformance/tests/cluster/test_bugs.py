@@ -1,515 +1,142 @@
-"""Every seeded bug is detected by a short driver that succeeds without the bug."""
+"""Every seeded bug is detected by a short history, which ends otherwise without the bug."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import re
 
 import pytest
 
-from conformance.tests.cluster.kraft.test_kraft import SEEN_WITH_KRAFT
-from isrcheck.conformance.cluster.acts import (
-    acknowledged,
-    alter_isr_in_flight,
-    append,
-    apply,
-    ask,
-    bounce,
-    complete_parked_fetch,
-    deliver_requests,
-    fetch,
-    learn,
-    payloads,
-    read,
-    reconcile,
-    restart,
-    view_of,
-)
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from conformance.tests.support.histories import cluster_of, play, values_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.protocol import Switches, generation
-from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.cluster.network.messages import (
-    Acks,
-    AlterIsrRequest,
-    AlterIsrResponse,
-    Errors,
-    FetchResponse,
-    Isolation,
-    Payload,
-)
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-from isrcheck.conformance.cluster.observe import LeadershipView, ProducerStateView
-
-PAIR = Start(replicas=2)
-PROMPT = Settings(replica_fetch_backoff_ms=0)
-FENCED = Errors.FENCED_LEADER_EPOCH
-
-
-def leadership(cluster: Cluster, broker: int = 0) -> LeadershipView:
-    found = view_of(cluster, broker).leadership
-    assert found is not None
-    return found
-
-
-def high_watermark_after_an_append(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    return view_of(cluster, 0).high_watermark
-
-
-def acknowledged_after_an_append(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    return acknowledged(cluster)
-
-
-def log_after_reconciling(cluster: Cluster) -> object:
-    append(cluster, "x", leader=0)
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1, 0)
-    append(cluster, "y", leader=1)
-    reconcile(cluster, 0)
-    return payloads(cluster, 0)
-
-
-def remote_offset_after_a_disk_loss(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    fetch(cluster, 1, 0)
-    cluster.lose_disk(1)
-    restart(cluster, 1)
-    reconcile(cluster, 1)
-    ask(cluster, 1, 0)
-    return leadership(cluster).remote_log_end_offsets
-
-
-def isr_after_the_leader_came_back(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    fetch(cluster, 1, 0)
-    bounce(cluster, 0)
-    ask(cluster, 2, 0)
-    return sorted(cluster.observe().controller.isr)
-
-
-def isr_after_a_lagging_fetch(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    ask(cluster, 1, 0)
-    return sorted(cluster.observe().controller.isr)
-
-
-def high_watermark_in_a_response(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    append(cluster, "b", leader=0)
-    fetch(cluster, 1, 0)
-    return view_of(cluster, 1).high_watermark
-
-
-def epoch_entries_after_truncating(cluster: Cluster) -> object:
-    append(cluster, "x", leader=0)
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1)
-    append(cluster, "y", leader=1)
-    cluster.elect(Election.PREFERRED, 0)
-    learn(cluster, 0, 1)
-    cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
-    cluster.deliver(cluster.messages()[-1].number)
-    apply(cluster, 1, 0)
-    return (payloads(cluster, 1), [each.leader_epoch for each in view_of(cluster, 1).epoch_entries])
-
-
-def answer_to_a_fetch_of_an_older_epoch(cluster: Cluster) -> object:
-    cluster.elect(Election.PREFERRED, 1)
-    cluster.elect(Election.PREFERRED, 0)
-    learn(cluster, 0)
-    append(cluster, "y", leader=0)
-    answer = ask(cluster, 1, 0)
-    return answer and isinstance(answer.payload, FetchResponse) and answer.payload.error
-
-
-def high_watermark_after_a_shrink(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    cluster.advance(10_001)
-    assert cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
-    return view_of(cluster, 0).high_watermark
-
-
-def sources_after_a_new_leader(cluster: Cluster) -> object:
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 2)
-    return [each.source for each in view_of(cluster, 2).fetchers if each.mode is not None]
-
-
-def checkpointed_high_watermark(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    cluster.fire(0, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-    return view_of(cluster, 0).checkpointed_high_watermark
-
-
-def log_of_an_elected_leader(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    cluster.elect(Election.FAIL_OVER, 1)
-    learn(cluster, 1)
-    return payloads(cluster, 1)
-
-
-def remote_offsets_of_a_leader_that_followed(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    fetch(cluster, 1, 0)
-    for leader in (1, 0):
-        cluster.elect(Election.PREFERRED, leader)
-        learn(cluster, 0, 1)
-    return leadership(cluster).remote_log_end_offsets
-
-
-def remote_offset_after_a_parked_fetch(cluster: Cluster) -> object:
-    ask(cluster, 1, 0)
-    append(cluster, "a", leader=0)
-    complete_parked_fetch(cluster, 0, 1)
-    return leadership(cluster).remote_log_end_offsets
-
-
-def log_after_a_retry(cluster: Cluster) -> object:
-    send = append(cluster, "a", leader=0)
-    cluster.resend(send, 0)
-    deliver_requests(cluster)
-    return payloads(cluster, 0)
-
-
-def isr_after_a_zombie_shrank_its_own(cluster: Cluster) -> object:
-    cluster.elect(Election.FAIL_OVER, 1)
-    append(cluster, "a", leader=0)
-    cluster.advance(10_001)
-    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
-    return sorted(cluster.observe().controller.isr)
-
-
-def leader_after_metadata_out_of_order(cluster: Cluster) -> object:
-    cluster.elect(Election.PREFERRED, 1)
-    cluster.elect(Election.PREFERRED, 0)
-    for message in reversed([each for each in cluster.messages() if each.destination == 2]):
-        cluster.deliver(message.number)
-    return (view_of(cluster, 2).leader, view_of(cluster, 2).leader_epoch)
-
-
-def truncating_after_an_answer_of_an_older_epoch(cluster: Cluster) -> object:
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1, 2)
-    ask(cluster, 2, 1)
-    cluster.crash(0)
-    cluster.notice_dead(0)
-    learn(cluster, 1, 2)
-    apply(cluster, 2, 1)
-    return view_of(cluster, 2).is_truncating
-
-
-def read_committed_of_an_open_transaction(cluster: Cluster) -> object:
-    cluster.begin_transaction()
-    append(cluster, "a", leader=0)
-    return read(cluster, 0, "consumer", Isolation.READ_COMMITTED)
-
-
-def log_after_a_zombie(cluster: Cluster) -> object:
-    """A fenced instance of a producer sends once more."""
-    answers: list[Payload | None] = []
-    for epoch, sequence in ((0, 0), (1, 0), (0, 1)):
-        stamp = ProducerStamp(9, epoch, sequence)
-        cluster.outside.produce(0, f"e{epoch}", Acks.LEADER, stamp, 1, answers.append)
-        deliver_requests(cluster)
-    return payloads(cluster, 0)
-
-
-def read_committed_of_an_aborted_transaction(cluster: Cluster) -> object:
-    cluster.begin_transaction()
-    append(cluster, "a", leader=0)
-    cluster.end_transaction(Control.ABORT)
-    cluster.write_marker(0)
-    cluster.deliver(cluster.messages()[-1].number)
-    return read(cluster, 0, "consumer", Isolation.READ_COMMITTED)
-
-
-def log_after_a_retry_at_the_new_leader(cluster: Cluster) -> object:
-    send = append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    cluster.disconnect(send)
-    cluster.elect(Election.FAIL_OVER, 1)
-    learn(cluster, 1)
-    cluster.resend(send, 1)
-    deliver_requests(cluster)
-    return payloads(cluster, 1)
-
-
-def isr_without_fetches(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    cluster.advance(10_001)
-    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
-    return sorted(cluster.observe().controller.isr)
-
-
-def high_watermark_while_a_follower_joins(cluster: Cluster) -> object:
-    ask(cluster, 2, 0)
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    fetch(cluster, 1, 0)
-    return view_of(cluster, 0).high_watermark
-
-
-def isr_after_an_answer_of_an_older_epoch(cluster: Cluster) -> object:
-    """The answer says that broker 2 has joined; then it has died, and broker 0 leads again."""
-    ask(cluster, 2, 0)
-    cluster.deliver(alter_isr_in_flight(cluster, 0, AlterIsrRequest).number)
-    cluster.elect(Election.PREFERRED, 1)
-    cluster.elect(Election.PREFERRED, 0)
-    cluster.crash(2)
-    cluster.notice_dead(2)
-    learn(cluster, 0)
-    cluster.deliver(alter_isr_in_flight(cluster, 0, AlterIsrResponse).number)
-    return sorted(leadership(cluster).isr)
-
-
-def requests_of_a_leader_that_is_elected_again(cluster: Cluster) -> object:
-    ask(cluster, 2, 0)
-    cluster.elect(Election.PREFERRED, 1)
-    cluster.elect(Election.PREFERRED, 0)
-    learn(cluster, 0)
-    append(cluster, "a", leader=0)
-    cluster.advance(10_001)
-    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
-    return sum(isinstance(message.payload, AlterIsrRequest) for message in cluster.messages())
-
-
-def remote_offset_after_a_diverging_fetch(cluster: Cluster) -> object:
-    append(cluster, "x", leader=0)
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1, 0)
-    ask(cluster, 0, 1)
-    return leadership(cluster, 1).remote_log_end_offsets
-
-
-def log_after_a_diverging_fetch(cluster: Cluster) -> object:
-    append(cluster, "x", leader=0)
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1, 0)
-    append(cluster, "y", leader=1)
-    fetch(cluster, 0, 1)
-    cluster.fire(0, TimerKind.FETCHER_DO_WORK, 1)
-    return payloads(cluster, 0)
-
-
-def log_after_writing_in_an_epoch_that_the_leader_lacks(cluster: Cluster) -> object:
-    """Epoch 0 ends at 2 in the leader's log, and at 1 in the follower's, which has written b in epoch 1."""
-    append(cluster, "a", leader=0)
-    cluster.elect(Election.FAIL_OVER, 1)
-    learn(cluster, 1)
-    append(cluster, "b", leader=1)
-    cluster.crash(1)
-    cluster.elect(Election.UNCLEAN, 0)
-    learn(cluster, 0)
-    restart(cluster, 1)
-    fetch(cluster, 1, 0)
-    cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
-    return payloads(cluster, 1)
-
-
-def log_after_a_retry_of_the_first_of_two(cluster: Cluster) -> object:
-    first = append(cluster, "a", leader=0)
-    append(cluster, "b", leader=0)
-    cluster.disconnect(first)
-    cluster.resend(first, 0)
-    deliver_requests(cluster)
-    acknowledged(cluster)
-    return (payloads(cluster, 0), cluster.observe().sent[0][1][-1].outcome)
-
-
-def log_after_a_gap(cluster: Cluster) -> object:
-    cluster.produce("a", 0)
-    cluster.drop(cluster.messages()[-1].number)
-    append(cluster, "b", leader=0)
-    return payloads(cluster, 0)
-
-
-def snapshot_after_truncating(cluster: Cluster) -> object:
-    append(cluster, "x", leader=0)
-    cluster.roll_segment(0)
-    cluster.elect(Election.PREFERRED, 1)
-    learn(cluster, 1, 0)
-    reconcile(cluster, 0)
-    return (payloads(cluster, 0), view_of(cluster, 0).producers)
-
-
-def log_after_records_were_lost(cluster: Cluster) -> object:
-    """The leader of the second epoch lacks record a, which was acknowledged, so that b is out of order there."""
-    append(cluster, "a", leader=0)
-    acknowledged(cluster)
-    cluster.crash(0)
-    cluster.elect(Election.UNCLEAN, 1)
-    learn(cluster, 1)
-    append(cluster, "b", leader=1)
-    acknowledged(cluster)
-    cluster.resend(1, 1)
-    deliver_requests(cluster)
-    return payloads(cluster, 1)
-
-
-def lag_at_a_follower(cluster: Cluster) -> object:
-    append(cluster, "a", leader=0)
-    fetch(cluster, 1, 0)
-    read(cluster, 1)
-    return [(each.read, each.known_end_offset) for each in cluster.observe_consumers()]
-
-
-def known_end_of_an_open_transaction(cluster: Cluster) -> object:
-    cluster.begin_transaction()
-    append(cluster, "a", leader=0)
-    read(cluster, 0, isolation=Isolation.READ_COMMITTED)
-    return cluster.observe_consumers()[0].known_end_offset
-
-
-def position_after_a_truncation(cluster: Cluster) -> object:
-    cluster.tell_consumer(0)
-    append(cluster, "a", leader=0)
-    read(cluster, 0)
-    cluster.crash(0)
-    cluster.elect(Election.UNCLEAN, 1)
-    learn(cluster, 1)
-    cluster.tell_consumer(1)
-    for _ in range(4):  # two questions: where the epoch ends, and where the log does
-        for message in cluster.messages():
-            if "consumer" in (message.source, message.destination):
-                cluster.deliver(message.number)
-    return cluster.observe_consumers()[0].position
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A bug, and a driver's observations without and with it."""
-
-    bug: Bug
-    drive: Callable[[Cluster], object]
-    right: object
-    wrong: object
-    start: Start = PAIR
-    settings: Settings = PROMPT
-    protocol: str | Switches = "2.1"
-
-
-LOSES = Start(replicas=2, isr=frozenset({0}))
-RENUMBERS = generation("2.4").with_switch("CLIENT_BUMPS_EPOCH", "on")
-ALONE = Settings(min_insync_replicas=1, idempotent=True)
-UNCLEAN = Settings(
-    min_insync_replicas=1,
-    idempotent=True,
-    unclean_leader_election_enable=True,
-    auto_offset_reset=AutoOffsetReset.EARLIEST,
-)
-IN_SYNC_01 = Start(isr=frozenset({0, 1}))
-LAGGING = Start(replicas=2, isr=frozenset({0}), log=("r",))
-SEEN = (
-    Seen(Bug.HW_OFF_BY_ONE, high_watermark_after_an_append, 0, 1),
-    Seen(Bug.ACK_BEFORE_ISR, acknowledged_after_an_append, (), ("a",)),
-    Seen(Bug.TRUNCATION_TO_WRONG_EPOCH_END, log_after_reconciling, ("r",), ("r", "x"), Start(replicas=2, log=("r",))),
-    Seen(Bug.REMOTE_OFFSET_IS_MAXIMUM, remote_offset_after_a_disk_loss, ((1, 0),), ((1, 1),)),
-    Seen(Bug.EXPANSION_WITHOUT_EPOCH_START, isr_after_the_leader_came_back, [0, 1], [0, 1, 2], IN_SYNC_01),
-    Seen(Bug.EXPANSION_WITHOUT_HIGH_WATERMARK, isr_after_a_lagging_fetch, [0], [0, 1], LAGGING, ALONE),
-    Seen(Bug.RESPONSE_HW_AFTER_FETCH, high_watermark_in_a_response, 0, 1),
-    Seen(Bug.EPOCH_CACHE_NOT_TRUNCATED, epoch_entries_after_truncating, ((), []), ((), [1])),
-    Seen(Bug.STALE_FETCHES_COUNTED, answer_to_a_fetch_of_an_older_epoch, FENCED, Errors.NONE, Start()),
-    Seen(
-        Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK, high_watermark_after_a_shrink, 1, 0, PAIR, Settings(min_insync_replicas=1)
-    ),
-    Seen(Bug.MIN_ISR_NOT_CHECKED, acknowledged_after_an_append, (), ("a",), LAGGING),
-    Seen(Bug.FETCHER_NOT_CLEARED, sources_after_a_new_leader, [1], [0, 1], Start()),
-    Seen(Bug.CHECKPOINT_AHEAD, checkpointed_high_watermark, 0, 1),
-    Seen(Bug.LEADER_TRUNCATES_ON_ELECTION, log_of_an_elected_leader, ("a",), ()),
-    Seen(Bug.REMOTE_OFFSETS_NOT_RESET, remote_offsets_of_a_leader_that_followed, ((1, None),), ((1, 1),)),
-    Seen(Bug.PARKED_FETCH_UPDATES, remote_offset_after_a_parked_fetch, ((1, 0),), ((1, 1),)),
-    Seen(Bug.DUPLICATE_APPENDED, log_after_a_retry, ("a",), ("a", "a"), PAIR, Settings(idempotent=True)),
-    Seen(
-        Bug.DUPLICATE_WINDOW_OF_ONE,
-        log_after_a_retry_of_the_first_of_two,
-        *((("a", "b"), Errors.NONE), (("a", "b"), Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)),
-        *(Start(replicas=1), ALONE),
-    ),
-    Seen(Bug.OUT_OF_ORDER_ACCEPTED, log_after_a_gap, (), ("b",), Start(replicas=1), ALONE),
-    Seen(
-        Bug.SNAPSHOT_NOT_TRUNCATED,
-        snapshot_after_truncating,
-        *(((), ProducerStateView(0, 0)), ((), ProducerStateView(1, 1, ((ProducerStamp(1, 0, 0), 0),)))),
-        *(PAIR, Settings(replica_fetch_backoff_ms=0, idempotent=True)),
-    ),
-    Seen(Bug.EPOCH_NOT_RENUMBERED, log_after_records_were_lost, ("b",), (), LOSES, UNCLEAN, RENUMBERS),
-    Seen(
-        *(Bug.FOLLOWER_SHOWS_LOG_END, lag_at_a_follower, [((), 0)], [((Record(0, 0, "a"),), 1)]),
-        *(PAIR, Settings(replica_fetch_backoff_ms=0, follower_fetching=True)),
-    ),
-    Seen(Bug.LAG_BY_HIGH_WATERMARK, known_end_of_an_open_transaction, 0, 1, Start(replicas=1), ALONE),
-    Seen(Bug.POSITION_NOT_VALIDATED, position_after_a_truncation, 0, 1, LOSES, UNCLEAN, "2.4"),
-    Seen(Bug.ISR_WRITE_UNCONDITIONAL, isr_after_a_zombie_shrank_its_own, [1], [0]),
-    Seen(Bug.STALE_METADATA_APPLIED, leader_after_metadata_out_of_order, (0, 2), (1, 1), Start()),
-    Seen(Bug.STALE_EPOCH_ANSWER_APPLIED, truncating_after_an_answer_of_an_older_epoch, True, False, Start(log=("r",))),
-    Seen(Bug.OPEN_TRANSACTION_READ, read_committed_of_an_open_transaction, (), ("a",), Start(replicas=1), ALONE),
-    Seen(Bug.ZOMBIE_NOT_FENCED, log_after_a_zombie, ("e0", "e1"), ("e0", "e1", "e0")),
-    Seen(Bug.ABORT_NOT_INDEXED, read_committed_of_an_aborted_transaction, (), ("a",), Start(replicas=1), ALONE),
-    Seen(
-        Bug.PRODUCERS_NOT_REPLICATED,
-        log_after_a_retry_at_the_new_leader,
-        *(("a",), ("a", "a")),
-        PAIR,
-        Settings(replica_fetch_backoff_ms=0, min_insync_replicas=1, idempotent=True),
-    ),
-    Seen(Bug.ISR_KEEPS_DEAD_FOLLOWER, isr_without_fetches, [0], [0, 1]),
-    Seen(Bug.ISR_NOT_MAXIMAL, high_watermark_while_a_follower_joins, 0, 1, IN_SYNC_01, PROMPT, "2.8"),
-    Seen(
-        Bug.STALE_ALTER_ISR_ANSWER_APPLIED,
-        isr_after_an_answer_of_an_older_epoch,
-        *([0, 1], [0, 1, 2], IN_SYNC_01, PROMPT, "2.8"),
-    ),
-    Seen(
-        *(Bug.SECOND_ALTER_ISR_SENT, requests_of_a_leader_that_is_elected_again, 1, 2),
-        *(IN_SYNC_01, PROMPT, "2.8"),
-    ),
-    Seen(
-        *(Bug.DIVERGING_FETCH_COUNTS, remote_offset_after_a_diverging_fetch, ((0, None),), ((0, 1),)),
-        *(PAIR, PROMPT, "2.8"),
-    ),
-    Seen(
-        *(Bug.DIVERGENCE_NOT_SEEN, log_after_a_diverging_fetch, ("r",), ("r", "x")),
-        *(Start(replicas=2, log=("r",)), PROMPT, "2.8"),
-    ),
-    Seen(
-        Bug.TRUNCATES_TO_ANSWERED_OFFSET,
-        log_after_writing_in_an_epoch_that_the_leader_lacks,
-        *(("r",), ("r", "b")),
-        *(
-            Start(replicas=2, log=("r",)),
-            replace(PROMPT, min_insync_replicas=1, unclean_leader_election_enable=True),
-            "2.8",
-        ),
-    ),
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+
+SEEN = """\
+hw_off_by_one: 2.1 replicas=2: append a 0 -> high_watermark 0 = 0 | 1
+ack_before_isr: 2.1 replicas=2: append a 0 -> acknowledged = - | a
+truncation_to_wrong_epoch_end: 2.1 replicas=2 log=r: append x 0; elect preferred 1; learn 1 0; append y 1;
+  reconcile 0 -> log 0 = r | r x
+remote_offset_is_maximum: 2.1 replicas=2: append a 0; fetch 1 0; fetch 1 0; lose_disk 1; restart 1; reconcile 1;
+  ask 1 0 -> remote_log_end_offsets 0 = 1,0 | 1,1
+expansion_without_epoch_start: 2.1 isr=01: append a 0; fetch 1 0; fetch 1 0; bounce 0; ask 2 0
+  -> controller isr = 0 1 | 0 1 2
+expansion_without_high_watermark: 2.1 replicas=2 isr=0 log=r min_insync_replicas=1 idempotent: append a 0; ask 1 0
+  -> controller isr = 0 | 0 1
+response_hw_after_fetch: 2.1 replicas=2: append a 0; fetch 1 0; append b 0; fetch 1 0 -> high_watermark 1 = 0 | 1
+epoch_cache_not_truncated: 2.1 replicas=2: append x 0; elect preferred 1; learn 1; append y 1; elect preferred 0;
+  learn 0 1; do_work 1 0; deliver; apply 1 0 -> log 1; epoch_entries 1 = - / - | - / 1,0
+stale_fetches_counted: 2.1: elect preferred 1; elect preferred 0; learn 0; append y 0
+  -> answer 1 0 = FENCED_LEADER_EPOCH | NONE
+hw_not_recomputed_after_shrink: 2.1 replicas=2 min_insync_replicas=1: append a 0; advance 10001; check_isr 0
+  -> high_watermark 0 = 1 | 0
+min_isr_not_checked: 2.1 replicas=2 isr=0 log=r: append a 0 -> acknowledged = - | a
+fetcher_not_cleared: 2.1: elect preferred 1; learn 2 -> sources 2 = 1 | 0 1
+checkpoint_ahead: 2.1 replicas=2: append a 0; checkpoint 0 -> checkpointed_high_watermark 0 = 0 | 1
+leader_truncates_on_election: 2.1 replicas=2: append a 0; fetch 1 0; elect fail-over 1; learn 1 -> log 1 = a | -
+remote_offsets_not_reset: 2.1 replicas=2: append a 0; fetch 1 0; fetch 1 0; elect preferred 1; learn 0 1;
+  elect preferred 0; learn 0 1 -> remote_log_end_offsets 0 = 1,none | 1,1
+parked_fetch_updates: 2.1 replicas=2: ask 1 0; append a 0; complete_parked_fetch 0 1
+  -> remote_log_end_offsets 0 = 1,0 | 1,1
+duplicate_appended: 2.1 replicas=2 idempotent: append a 0; resend 0 0; deliver_requests -> log 0 = a | a a
+duplicate_window_of_one: 2.1 replicas=1 min_insync_replicas=1 idempotent: append a 0; append b 0; disconnect 0;
+  resend 0 0; deliver_requests; acknowledged -> log 0; last_outcome = a b / NONE | a b / OUT_OF_ORDER_SEQUENCE_NUMBER
+out_of_order_accepted: 2.1 replicas=1 min_insync_replicas=1 idempotent: produce a 0; drop; append b 0 -> log 0 = - | b
+# the snapshot of offset 1, in which producer 1 has sent the record at offset 0, is wrong
+snapshot_not_truncated: 2.1 replicas=2 idempotent: append x 0; roll_segment 0; elect preferred 1; learn 1 0;
+  reconcile 0 -> log 0; producers 0 = - / 0,0,- | - / 1,1,1,0,0,no,0
+# the second leader lacks a, which was acknowledged: b is out of order there
+epoch_not_renumbered: 2.4 CLIENT_BUMPS_EPOCH=on replicas=2 isr=0 min_insync_replicas=1
+  unclean_leader_election_enable auto_offset_reset=earliest idempotent:
+  append a 0; acknowledged; crash 0; elect unclean 1; learn 1; append b 1; acknowledged; resend 1 1; deliver_requests
+  -> log 1 = b | -
+follower_shows_log_end: 2.1 replicas=2 follower_fetching: append a 0; fetch 1 0
+  -> read 1; consumer known_end_offset = - / 0 | a / 1
+lag_by_high_watermark: 2.1 replicas=1 min_insync_replicas=1 idempotent: begin_transaction; append a 0;
+  read 0 committed -> consumer known_end_offset = 0 | 1
+position_not_validated: 2.4 replicas=2 isr=0 min_insync_replicas=1
+  unclean_leader_election_enable auto_offset_reset=earliest idempotent:
+  tell_consumer 0; append a 0; read 0; crash 0; elect unclean 1; learn 1; tell_consumer 1; finish_consumer
+  -> consumer position = 0 | 1
+isr_write_unconditional: 2.1 replicas=2: elect fail-over 1; append a 0; advance 10001; check_isr 0
+  -> controller isr = 1 | 0
+# broker 2 hears of the second election, and then of the first
+stale_metadata_applied: 2.1: elect preferred 1; elect preferred 0; deliver 5; deliver 2
+  -> leader_known_to 2 = 0 2 | 1 1
+stale_epoch_answer_applied: 2.1 log=r: elect preferred 1; learn 1 2; ask 2 1; crash 0; notice_dead 0; learn 1 2;
+  apply 2 1 -> is_truncating 2 = yes | no
+open_transaction_read: 2.1 replicas=1 min_insync_replicas=1 idempotent: begin_transaction; append a 0
+  -> read 0 committed = - | a
+zombie_not_fenced: 2.1 replicas=2: produce_as e0 9 0 0; produce_as e1 9 1 0; produce_as e0 9 0 1
+  -> log 0 = e0 e1 | e0 e1 e0
+abort_not_indexed: 2.1 replicas=1 min_insync_replicas=1 idempotent: begin_transaction; append a 0;
+  end_transaction ABORT; mark 0 -> read 0 committed = - | a
+producers_not_replicated: 2.1 replicas=2 min_insync_replicas=1 idempotent: append a 0; fetch 1 0; disconnect 0;
+  elect fail-over 1; learn 1; resend 0 1; deliver_requests -> log 1 = a | a a
+isr_keeps_dead_follower: 2.1 replicas=2: append a 0; advance 10001; check_isr 0 -> controller isr = 0 | 0 1
+isr_not_maximal: 2.8 isr=01: ask 2 0; append a 0; fetch 1 0; fetch 1 0 -> high_watermark 0 = 0 | 1
+# the answer says that 2 has joined; but 2 has died, and 0 leads again
+stale_alter_isr_answer_applied: 2.8 isr=01: ask 2 0; ask_controller 0; elect preferred 1; elect preferred 0; crash 2;
+  notice_dead 2; learn 0; answer_leader 0 -> isr 0 = 0 1 | 0 1 2
+second_alter_isr_sent: 2.8 isr=01: ask 2 0; elect preferred 1; elect preferred 0; learn 0; append a 0; advance 10001;
+  check_isr 0 -> proposals = 1 | 2
+diverging_fetch_counts: 2.8 replicas=2: append x 0; elect preferred 1; learn 1 0; ask 0 1
+  -> remote_log_end_offsets 1 = 0,none | 0,1
+divergence_not_seen: 2.8 replicas=2 log=r: append x 0; elect preferred 1; learn 1 0; append y 1; fetch 0 1;
+  do_work 0 1 -> log 0 = r | r x
+# epoch 0 ends at 2 in the leader's log, and at 1 in that of 1, which has written b in epoch 1
+truncates_to_answered_offset: 2.8 replicas=2 log=r min_insync_replicas=1 unclean_leader_election_enable: append a 0;
+  elect fail-over 1; learn 1; append b 1; crash 1; elect unclean 0; learn 0; restart 1; fetch 1 0; do_work 1 0
+  -> log 1 = r | r b
+ELR_WITHIN_REPLICAS: 4.3 log=r: reassign 0 -> partition elr = 1 2 | -
+UNREGISTERED_LEAVES_ELR: 4.3 log=r: stop 2 1; unregister 1 -> partition elr = 1 | -
+MIN_ISR_OF_OWN_REPLICAS: 4.3 log=r replicas_of_partition_0=1: stop 2 1 -> partition elr = - | 1
+min_isr_of_all_brokers: 4.3 log=r assignment=0 min_insync_replicas=3: append x 0 -> acknowledged = x | -
+new_minimum_keeps_elr: 4.3 log=r: stop 2 1; change_min_insync_replicas 3 -> partition elr = - | 1
+CONFIGURATION_BEFORE_TOPICS: 4.3 log=r assignment=01 min_insync_replicas=1: append x 0; change_min_insync_replicas 2;
+  fence 1; read_at_once 0 -> acknowledged = x | -
+new_minimum_not_read: 4.3 replicas=2 isr=0 min_insync_replicas=1: change_min_insync_replicas 2; read_all; append x 0
+  -> acknowledged = - | x
+# before anything is copied
+reassignment_completes_early: 4.3 log=r assignment=01: reassign 0 2 -> partition replicas = 0 2 1 | 0 2
+# in 4.3 the reassignment would be complete
+cancel_keeps_isr: 4.1 log=r assignment=01: kill 1; reassign 2 1; replicate 2; cancel_reassignment
+  -> controller isr = 0 | 0 2
+stranger_elected: 4.3 log=r: reassign 0; kill 0; start 0 -> reassign 0 1 2; controller leader = refused | none / 1
+removed_replica_keeps_log: 4.3 log=r: reassign 0 -> log 1 = - | r
+# before the leader has read that broker 2 is added
+stranger_counted: 4.3 log=r assignment=01: begin_reassignment 0 1 2; read_all 2; ask 2 0
+  -> remote_log_end_offsets 0 = 1,1 | 1,1 2,0
+DELETED_FOLDER_IS_UNCLEAN: 4.3 log=r: stop 2 1; delete_replica 1; start 1 -> partition elr = 1 | -
+"""
+"""A bug, or a switch that is off in Kafka: a cluster: a history -> questions = the values without the bug | with it."""
+
+ROWS = re.findall(
+    r"^(\w+): (.+?): (.+?) -> (.+?) = (.+?) \| (.+)$",
+    re.sub(r"\n  +", " ", re.sub(r"^#.*\n", "", SEEN, flags=re.MULTILINE)),
+    flags=re.MULTILINE,
 )
 
 
-@pytest.mark.parametrize("seen", SEEN, ids=[each.bug.name.lower() for each in SEEN])
-def test_a_seeded_bug_is_detected(seen: Seen) -> None:
-    assert seen.drive(Cluster(seen.protocol, seen.start, seen.settings)) == seen.right
-    assert seen.drive(Cluster(seen.protocol, seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
-
-
-WITH_KRAFT = (
-    *(Bug.FENCED_BROKER_ELIGIBLE, Bug.BROKER_EPOCH_NOT_COMPARED, Bug.PARTITION_EPOCH_NOT_COMPARED),
-    *(Bug.INELIGIBLE_CHANGE_KEPT, Bug.HIGH_WATERMARK_GATE_MISSING, Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY),
-    *(Bug.LAST_KNOWN_LEADER_TOO_EARLY, Bug.REMOVAL_KEEPS_LEADER_EPOCH, Bug.OLD_RECORD_APPLIED),
-    *(each.bug for each in SEEN_WITH_KRAFT if isinstance(each.bug, Bug)),
+@pytest.mark.parametrize(
+    ("bug", "cluster", "history", "questions", "right", "wrong"), ROWS, ids=[row[0] for row in ROWS]
 )
-"""Bugs of clusters with KRaft: test_kraft.py and the walks of replay/test_bugs.py show them."""
+def test_a_seeded_bug_is_detected(bug: str, cluster: str, history: str, questions: str, right: str, wrong: str) -> None:
+    assert values_of(play(cluster_of(cluster), history), questions) == right
+    buggy = cluster_of(f"{cluster} {bug}=on") if bug.isupper() else cluster_of(cluster, bug=bug)
+    assert values_of(play(buggy, history), questions) == wrong
 
 
-def test_every_seeded_bug_has_a_driver() -> None:
-    assert [each.bug for each in SEEN] == [bug for bug in Bug if bug not in WITH_KRAFT]
+SHOWN_BY_WALKS = """
+fenced_broker_eligible broker_epoch_not_compared partition_epoch_not_compared ineligible_change_kept
+high_watermark_gate_missing unclean_broker_keeps_eligibility last_known_leader_too_early removal_keeps_leader_epoch
+old_record_applied
+"""
+"""Bugs of clusters with KRaft that the walks of replay/test_bugs.py show."""
+
+
+def test_every_seeded_bug_is_shown() -> None:
+    shown = [row[0] for row in ROWS if row[0].islower()]
+    assert sorted([*shown, *SHOWN_BY_WALKS.split()]) == sorted(bug.name.lower() for bug in Bug)
 
 
 def test_a_bug_is_chosen_by_name() -> None:

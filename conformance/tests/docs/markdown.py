@@ -86,8 +86,9 @@ def exchanges(block: Block) -> list[Exchange]:
 
 
 def prose(path: Path) -> str:
-    """The text of a document without its fenced blocks."""
-    return re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    """The text of a document, with empty lines in place of its fenced blocks."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
 
 
 def links(path: Path) -> list[str]:

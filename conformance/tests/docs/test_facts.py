@@ -12,6 +12,7 @@ from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Model
 
 KAFKA = registry.load("kafka")[0]
 TRANSACTIONS = registry.load("transactions")[0]
@@ -27,27 +28,27 @@ def first_column(document: str, heading: str) -> list[str]:
     return [name for cell in cells for name in re.findall(r"`([^`]*)`", cell)]
 
 
-def test_every_action_is_in_the_table():
-    assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(action.name for action in KAFKA.actions)
+def promises_of(model: Model) -> list[str]:
+    return [prop.name for prop in model.properties if prop.kind is not Kind.SOMETIMES]
 
 
-def test_every_property_is_in_the_table():
-    promises = [one.name for one in KAFKA.properties if one.kind in (Kind.ALWAYS, Kind.ALWAYS_STEP)]
-    assert first_column("docs/kafka_model.md", "Promises") == promises
+def switches_of(model: Model) -> list[str]:
+    return [name for name in model.entries if name.isupper()]
 
 
-def test_every_goal_of_a_scenario_is_in_the_table():
-    goals = [one.name for one in SCENARIOS.properties if one.kind is Kind.SOMETIMES]
-    assert first_column("docs/kafka_model.md", "What has to be able to happen") == goals
-
-
-def test_every_generation_is_in_the_table():
-    assert first_column("docs/kafka_model.md", "Generations") == list(KAFKA.protocols)
-
-
-def test_every_switch_is_in_the_table():
-    switches = [name for name in KAFKA.entries if name.isupper()]
-    assert sorted(first_column("docs/kafka_model.md", "Switches")) == sorted(switches)
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("Actions", sorted(action.name for action in KAFKA.actions)),
+        ("Promises", promises_of(KAFKA)),
+        ("What has to be able to happen", [one.name for one in SCENARIOS.properties if one.kind is Kind.SOMETIMES]),
+        ("Generations", [*KAFKA.protocols]),
+        ("Switches", sorted(switches_of(KAFKA))),
+    ],
+)
+def test_the_document_on_kafka_names_what_there_is(heading, names):
+    column = first_column("docs/kafka_model.md", heading)
+    assert (sorted(column) if heading in ("Actions", "Switches") else column) == names
 
 
 def test_the_golden_traces_of_repairs_are_in_the_table():
@@ -56,11 +57,9 @@ def test_the_golden_traces_of_repairs_are_in_the_table():
 
 
 def test_the_document_on_transactions_names_what_there_is():
-    promises = [one.name for one in TRANSACTIONS.properties if one.kind.value != "sometimes"]
-    assert first_column("docs/transactions.md", "Promises") == promises
-    switches = [name for name in TRANSACTIONS.entries if name.isupper()]
+    assert first_column("docs/transactions.md", "Promises") == promises_of(TRANSACTIONS)
     generations = first_column("docs/transactions.md", "Generations")
-    assert sorted(name for name in generations if name.isupper()) == sorted(switches)
+    assert sorted(name for name in generations if name.isupper()) == sorted(switches_of(TRANSACTIONS))
     traces = sorted(path.stem.removeprefix("transactions_") for path in GOLDEN_FOLDER.glob("transactions_*.txt"))
     assert sorted(first_column("docs/transactions.md", "What breaks")) == traces
 
@@ -114,8 +113,7 @@ def test_the_matrix_in_the_document_is_the_record():
 
 def test_the_document_on_quorums_names_what_there_is():
     """Also where a property has a published name: figure 3.2 of Ongaro's thesis, invariants of KRaft.tla."""
-    promises = [one.name for one in QUORUM.properties if one.kind is not Kind.SOMETIMES]
-    assert first_column("docs/quorum.md", "Properties") == promises
-    assert first_column("docs/quorum.md", "Switches") == [name for name in QUORUM.entries if name.isupper()]
-    liveness = [one.name for one in registry.load("quorum_liveness")[0].properties]
+    assert first_column("docs/quorum.md", "Properties") == promises_of(QUORUM)
+    assert first_column("docs/quorum.md", "Switches") == switches_of(QUORUM)
+    liveness = [prop.name for prop in registry.load("quorum_liveness")[0].properties]
     assert first_column("docs/quorum.md", "Pre-vote and check quorum") == liveness

@@ -10,22 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
-from conformance.tests.support.follow import LOSS, lines_of, text_of
-from conformance.tests.support.observations import acked, disk, header, metadata, write
+from conformance.tests.support.follow import LOSS, gap_log, lines_of, text_of
+from conformance.tests.support.observations import said, write
 from conformance.tests.support.places import RECORDINGS
 from conformance.tests.support.programs import HERE, words_of
-from isrcheck.conformance.cli import main
+from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
+
+pytestmark = pytest.mark.sampled
 
 FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
-
-
-@pytest.fixture
-def conform(capsys, tmp_path, monkeypatch):
-    """Run `conform` in an empty folder: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    run = checking(main, capsys)
-    return lambda words: run(*words.split())
 
 
 @pytest.fixture
@@ -48,9 +41,7 @@ def spoilt(log: Path) -> Path:
 
 
 def with_a_gap(log: Path) -> Path:
-    """A copy of the log without all but the last of 40 events: too many possibilities for any machine."""
-    lines = lines_of(log.read_text())
-    return put_lines(Path("gap.ndjson"), [lines[0], lines[-1]])
+    return gap_log(Path("gap.ndjson"))
 
 
 def refusal(conform, words: str) -> str:
@@ -60,20 +51,94 @@ def refusal(conform, words: str) -> str:
     return err
 
 
-FOLLOWS = "run 0.1 follows the model: {} events; 1 possible state, 1 at most at one time"
+def starts(log: Path) -> Path:
+    """A copy of the log in which more than one initial state is possible."""
+    lines = lines_of(log.read_text())
+    lines[0]["configuration"].pop("start_isr")
+    lines[0]["state"] = {}
+    return put_lines(Path("starts.ndjson"), lines)
+
+
+def seen(log: Path) -> None:
+    """Observations that are explained, and others that are not."""
+    write(Path("seen.ndjson"), *said("header 2: 1 2; acked x 0; disk 2: x hw=1; metadata 1: 1 2"))
+    write(Path("wrong.ndjson"), *said("header 2: 1 2; acked x 1; metadata 1: 1 2"))
+
+
+FOLLOWS = "run 0.1 follows the model: {} events; 1 possible state, 1 at most at one time\n"
+REJECTED = "no step of the model leads to the observed state\n"
+OVER = "the time limit was reached; give more with --seconds"
+
+COMMANDS = [
+    (
+        "run --steps 40 --seed 3",
+        0,
+        r"recorded: runs/2\.4-seed-3-1\.ndjson\nrun 3\.1 follows the model: 40 events; 1 possible state, 1 at most at"
+        r" one time\n37 of 55 seeded bugs \(--bug\) cannot show here:\n",
+    ),
+    (
+        "run --steps 400 --bug hw_off_by_one",
+        20,
+        r"recorded: runs/2\.4-seed-0-hw_off_by_one-1\.ndjson\n(.*\n)*"
+        rf"runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: {REJECTED}.*\n  after \d+ events?, with 1 possible state\n",
+    ),
+    ("run --steps 40 --protocol 4.1 --log x.ndjson", 0, f"recorded: x.ndjson\n{FOLLOWS.format(40)}"),
+    ("run --steps 30 --missing 0.05 --unseen 0.1 --seed 4", 0, r"(.*\n)*.*missing between them"),
+    ("follow log.ndjson", 0, f"{FOLLOWS.format(40)}$"),
+    ("follow log.ndjson --protocol 2.4 --set replicas=3", 0, f"{FOLLOWS.format(40)}$"),
+    (
+        "follow spoilt.ndjson",
+        20,
+        rf"spoilt\.ndjson:9: run 0\.1 is rejected: {REJECTED}  event 8 at broker .*\n  after 7 events, with 1 possible"
+        r" state\n(.*(it leads to next_record = |: models/.*\.py:\d+: ).*\n)+$",
+    ),
+    (
+        "follow gap.ndjson --most-states 3",
+        3,
+        r"gap\.ndjson:2: run 0\.1 is undecided: more than 3 states are possible; raise --most-states, or record more\n"
+        r"  event 40.*\n  after 0 events, with 1 possible state\n$",
+    ),
+    (
+        "follow gap.ndjson --seconds 0.2 --most-states 1000000",
+        3,
+        rf"gap\.ndjson:2: run 0\.1 is undecided: {OVER}\n  event 40",
+    ),
+    (
+        "follow starts.ndjson --most-states 1",
+        3,
+        r"starts\.ndjson:1: run 0\.1 is undecided: more than 1 initial states are possible; raise --most-states\n"
+        r"  after 0 events, with 0 possible states\n$",
+    ),
+    ("follow seen.ndjson", 0, r"EXPLAINED: seen\.ndjson is a behaviour of 2\.4, in "),
+    (
+        "follow wrong.ndjson log.ndjson",
+        20,
+        r"REJECTED   wrong\.ndjson:2: x is acknowledged at offset 1\nFOLLOWED   log\.ndjson: 1 run, 40 events\n",
+    ),
+    (
+        f"follow {FROZEN} --seconds 0.000001",
+        3,
+        f"UNDECIDED: {OVER}; the search found explanations only of",
+    ),
+]
+"""Words of a command, its exit code, and how its output begins."""
+
+FILES = {"spoilt": spoilt, "gap": with_a_gap, "starts": starts, "seen": seen, "wrong": seen}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "begins"), COMMANDS, ids=lambda value: value if str(value)[:3] in "runfol" else ""
+)
+def test_a_command_says_what_it_has_decided(conform, log, words, code, begins):
+    for name, make in FILES.items():
+        if f"{name}.ndjson" in words:
+            make(log)
+    found, out, err = conform(words)
+    assert (found, err) == (code, "")
+    assert re.match(begins, out), out
+
 
 # ----------------------------------------------------------------------------------------------------------------- run
-
-
-def test_a_run_is_recorded_and_followed(conform):
-    code, out, err = conform("run --steps 40 --seed 3")
-    assert (code, err) == (0, "")
-    assert out.startswith(
-        "recorded: runs/2.4-seed-3-1.ndjson\n"
-        "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
-        "37 of 55 seeded bugs (--bug) cannot show here:\n"
-    )
-    assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson").read_text())) == 41
 
 
 def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
@@ -98,93 +163,26 @@ def test_the_brokers_own_logs_are_kept_on_request(conform):
     assert "it is not empty; give an empty or new directory" in refusal(conform, "run --steps 30 --logs kept")
 
 
-def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
-    code, out, err = conform("run --steps 400 --bug hw_off_by_one")
-    assert (code, err) == (20, "")
-    assert out.startswith("recorded: runs/2.4-seed-0-hw_off_by_one-1.ndjson\n")
-    assert re.search(
-        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to the observed state$",
-        out,
-        re.MULTILINE,
-    )
-    assert re.search(r"^  after \d+ events?, with 1 possible state$", out, re.MULTILINE)
-
-
-def test_a_run_with_kraft_is_recorded_and_followed(conform):
-    code, out, err = conform("run --steps 40 --protocol 4.1 --log log.ndjson")
-    assert (code, out.splitlines()[1:2], err) == (0, [FOLLOWS.format(40)], "")
-
-
 @pytest.mark.parametrize("option", ["--switch", "--set"])
 def test_a_run_has_the_clients_that_are_asked_for(conform, option):
     code, out, err = conform(f"run --steps 60 {option} enable_idempotence=on {option} consumers=1 --log log.ndjson")
-    assert (code, out.splitlines()[1:2], err) == (0, [FOLLOWS.format(60)], "")
+    assert (code, out.splitlines(keepends=True)[1], err) == (0, FOLLOWS.format(60), "")
     header, *events = lines_of(Path("log.ndjson").read_text())
     assert header["configuration"].items() >= {"enable_idempotence": "on", "consumers": 1}.items()
     assert {"producer_resends", "consumer_fetches"} <= {event["action"] for event in events}
 
 
-def test_what_a_run_does_not_have_is_refused(conform):
-    assert refusal(conform, "run --steps 5 --set unclean_elections=1") == (
-        "conform: unclean_elections=1: runs are recorded without it, or choose it themselves; leave it out, or replay"
-        " walks: conform replay --walks 100\n"
-    )
-
-
-def test_a_log_with_missing_events_is_followed_too(conform):
-    code, out, _ = conform("run --steps 30 --missing 0.05 --unseen 0.1 --seed 4")
-    assert code == 0
-    assert "missing between them" in out
-
-
 # -------------------------------------------------------------------------------------------------------------- follow
-
-
-def test_a_log_is_followed(conform, log):
-    assert conform(f"follow {log}") == (0, f"{FOLLOWS.format(40)}\n", "")
-
-
-def test_a_rejection_names_line_event_and_reason(conform, log):
-    code, out, err = conform(f"follow {spoilt(log)}")
-    assert (code, err) == (20, "")
-    first, event, after, *candidates = out.splitlines()
-    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to the observed state"
-    assert event.startswith("  event 8 at broker ")
-    assert after == "  after 7 events, with 1 possible state"
-    assert all(
-        "it leads to next_record = " in line or re.match(r"  .*: models/.*\.py:\d+: ", line) for line in candidates
-    )
-    assert candidates
 
 
 def test_events_are_attributed_to_their_broker(conform, log):
     lines = lines_of(log.read_text())
     event = next(line for line in lines[1:] if line["broker"] is not None)
     kept = [*lines[: lines.index(event)], event | {"action": None, "arguments": {}}]
-    assert conform(f"follow {put_lines(Path('at.ndjson'), kept)}")[0] == 0
-    kept[-1]["broker"] = next(broker for broker in range(3) if broker != event["broker"])
-    assert conform(f"follow {put_lines(Path('elsewhere.ndjson'), kept)}")[0] == 20
-    kept[-1]["broker"] = None
-    assert conform(f"follow {put_lines(Path('anywhere.ndjson'), kept)}")[0] == 0
-
-
-def test_too_many_states_are_undecided(conform, log):
-    code, out, err = conform(f"follow {with_a_gap(log)} --most-states 3")
-    assert (code, err) == (3, "")
-    first, event, after = out.splitlines()
-    assert first == (
-        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or record more"
-    )
-    assert event.startswith("  event 40")
-    assert after == "  after 0 events, with 1 possible state"
-
-
-def test_a_gap_that_takes_too_long_is_undecided(conform, log):
-    code, out, err = conform(f"follow {with_a_gap(log)} --seconds 0.2 --most-states 1000000")
-    assert (code, err) == (3, "")
-    assert out.startswith(
-        "gap.ndjson:2: run 0.1 is undecided: the time limit was reached; give more with --seconds\n  event 40"
-    )
+    elsewhere = next(broker for broker in range(3) if broker != event["broker"])
+    for broker, code in ((event["broker"], 0), (elsewhere, 20), (None, 0)):
+        kept[-1]["broker"] = broker
+        assert conform(f"follow {put_lines(Path('at.ndjson'), kept)}")[0] == code
 
 
 def test_after_a_timeout_the_rest_is_still_read(conform, log):
@@ -194,50 +192,7 @@ def test_after_a_timeout_the_rest_is_still_read(conform, log):
     assert refusal(conform, f"follow {path} --seconds 0.1 --most-states 1000000") == refused
 
 
-def test_too_many_initial_states_are_undecided(conform, log):
-    lines = lines_of(log.read_text())
-    lines[0]["configuration"].pop("start_isr")
-    lines[0]["state"] = {}
-    code, out, _ = conform(f"follow {put_lines(Path('starts.ndjson'), lines)} --most-states 1")
-    assert code == 3
-    assert out == (
-        "starts.ndjson:1: run 0.1 is undecided: more than 1 initial states are possible; raise --most-states\n"
-        "  after 0 events, with 0 possible states\n"
-    )
-
-
-def test_the_exit_code_of_several_files_is_the_gravest(conform, log):
-    bad, gap, empty = spoilt(log), with_a_gap(log), Path("empty.ndjson")
-    empty.write_text("", encoding="utf-8")
-    little = "--most-states 3"
-    assert conform(f"follow {empty}")[0] == 21
-    assert conform(f"follow {log} {empty}")[0] == 21
-    assert conform(f"follow {gap} {empty} {little}")[0] == 3
-    assert conform(f"follow {gap} nowhere.ndjson {little}")[0] == 2
-    code, out, err = conform(f"follow nowhere.ndjson {bad} {log} {gap} {little}")
-    assert code == 20
-    assert err == "conform: nowhere.ndjson: No such file or directory; give a log that can be read\n"
-    verdicts = [line.split()[0] for line in out.splitlines()[:3]]
-    assert verdicts == ["REJECTED", "FOLLOWED", "UNDECIDED"]
-
-
 # -------------------------------------------------------------------------------------------------------- observations
-
-
-def test_observations_are_explained(conform):
-    path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 0), disk(2, "x", checkpoint=1), metadata(1, 1, 2))
-    code, out, err = conform(f"follow {path}")
-    assert (code, err) == (0, "")
-    assert out.startswith("EXPLAINED: seen.ndjson is a behaviour of 2.4, in ")
-
-
-def test_observations_and_events_together(conform, log):
-    path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 1), metadata(1, 1, 2))
-    code, out, _ = conform(f"follow {path} {log}")
-    assert code == 20
-    assert out.startswith(
-        "REJECTED   seen.ndjson:2: x is acknowledged at offset 1\nFOLLOWED   log.ndjson: 1 run, 40 events\n"
-    )
 
 
 def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
@@ -247,22 +202,8 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     assert written
     agrees = f"{written[1]}: replayed, 26 steps; system and model agree after every step\n"
     assert conform(f"replay {written[1]}") == (0, agrees, "")
-
-
-@pytest.mark.exhaustive
-def test_the_loss_on_0_10_2_is_rejected_by_2_1(conform):
-    code, out, err = conform(f"follow {LOSS} --protocol 2.1 --out kept")
-    assert (code, err) == (20, "")
-    assert f"{LOSS}:17: " in " ".join(out.split())
-    assert not Path("kept").exists()
-
-
-def test_too_little_time_is_undecided(conform):
-    code, out, err = conform(f"follow {FROZEN} --seconds 0.000001")
-    assert (code, err) == (3, "")
-    assert out.startswith(
-        "UNDECIDED: the time limit was reached; give more with --seconds; the search found explanations only of"
-    )
+    assert conform(f"follow {LOSS} --protocol 2.1 --out other")[0] == DIVERGED
+    assert not Path("other").exists()
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input
@@ -287,8 +228,8 @@ def test_too_little_time_is_undecided(conform):
         ("follow x --engine spark --spark-conf a=b", "--spark-conf a=b: write it as --spark-conf spark."),
         ("follow x --engine spark --master spark://nowhere", "--master spark://nowhere: write it as spark://HOST:PORT"),
         ("follow x --most-states 0", "0: not a whole number of at least 1"),
-        ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.4, not of 2.0"),
-        ("follow log.ndjson --set replicas=2", "log.ndjson:1: it is a log of replicas=3, not of replicas=2"),
+        ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.4, not of 2.0; omit --protocol"),
+        ("follow log.ndjson --set replicas=2", "log.ndjson:1: it is a log of replicas=3, not of replicas=2; omit"),
         ("follow log.ndjson --set replica=2", "kafka has no configuration entry replica; did you mean"),
         ("run --steps 0", "0: not a whole number of at least 1"),
         ("run --missing 2", "--missing 2: not a share between 0 and 1"),
@@ -307,6 +248,11 @@ def test_too_little_time_is_undecided(conform):
         ("follow log.ndjson --model transactions", "log.ndjson:1: it is a log of kafka, not of transactions; give"),
         ("run --seconds -1", "-1: not a time; give a number of seconds above 0"),
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
+        (
+            "run --steps 5 --set unclean_elections=1",
+            "unclean_elections=1: runs are recorded without it, or choose it themselves; leave it out, or replay walks:"
+            " conform replay --walks 100",
+        ),
     ],
 )
 def test_bad_arguments_are_one_clear_line(conform, log, words, why):
@@ -341,15 +287,6 @@ def test_runs_of_transactions_are_recorded_and_followed(conform):
         err = refusal(conform, f"follow {words}")
         assert err.count("\n") == 1
         assert err.startswith(f"conform: {why}")
-
-
-def test_a_log_that_ends_within_a_line_is_refused(conform, log):
-    for path, content in ((log, log.read_bytes()), (Path("seen.ndjson"), LOSS.read_bytes())):
-        path.write_bytes(content[:-5])
-        number = content.count(b"\n")
-        assert refusal(conform, f"follow {path} --protocol {'2.4' if path == log else '0.10'}") == (
-            f"conform: {path}:{number}: the file ends in the middle of this line; get the rest, or remove the line\n"
-        )
 
 
 def test_a_pipe_is_refused_because_it_is_read_twice(conform):
@@ -387,7 +324,7 @@ def interrupted(words: list[object]) -> tuple[int, str, str]:
 
 def test_ctrl_c_while_following_a_recording_reports_the_position():
     code, out, _ = interrupted(["follow", FROZEN, "--switch", "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off"])
-    assert code == 130
+    assert code == INTERRUPTED
     assert re.match(r"UNDECIDED: interrupted; the search found explanations only of the lines before", out)
     assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)
 

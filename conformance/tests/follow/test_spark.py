@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +14,13 @@ from conformance.tests.support.follow import (
     ASKED,
     ERR,
     OUT,
-    every_kind,
     gap_log,
     run_log,
     without_times,
 )
 from conformance.tests.support.programs import HERE, words_of
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
-from isrcheck.checker.spark import session as sessions
+from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED, VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
@@ -35,16 +32,9 @@ ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"
 
 
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    return every_kind(tmp_path_factory.mktemp("originals") / "logs")
-
-
 @pytest.fixture
-def logs(originals, tmp_path, monkeypatch):
-    """A log of every kind in a folder, where the tests run."""
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(originals, "logs"))
+def logs(every):
+    return every
 
 
 def followed(session, paths, asked=ALL):
@@ -98,12 +88,12 @@ def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     assert len(loads) > 2
 
 
-@pytest.mark.exhaustive  # a session
+@pytest.mark.recorded  # a session
 def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_spark, logs, monkeypatch):
     size = (logs / "c-bug.ndjson").stat().st_size
     monkeypatch.setattr(on_spark, "MOST_BYTES", size)
     found = followed(local_spark, [logs / "a.ndjson", logs / "c-bug.ndjson", logs / "i.ndjson"])
-    assert [str(one.word) for _, one in sorted(found.items())] == ["FOLLOWED", "REJECTED", "UNREADABLE"]
+    assert [str(one.verdict) for _, one in sorted(found.items())] == ["FOLLOWED", "REJECTED", "UNREADABLE"]
     monkeypatch.setattr(on_spark, "MOST_BYTES", size - 1)
     found = followed(local_spark, [logs / "c-bug.ndjson"])
     assert found[0].why == (
@@ -142,11 +132,11 @@ def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
 def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()
-    assert code == 12
+    assert code == VIOLATED
     assert first == (
         "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 26 steps; VIOLATED acked_not_lost at step 25: PRECIOUS"
         " is lost; VIOLATED isr_is_complete at step 23: PRECIOUS is missing from the ISR; record PRECIOUS was"
-        " acknowledged (line 8), and is not in the log any more (no line shows it): acked_not_lost is violated at step"
+        " acknowledged (line 8), and is no longer in the log (no line shows it): acked_not_lost is violated at step"
         " 25; before that: freeze broker 3 (line 14); kill -9 broker 1 (line 15); kill -9 broker 3 (line 20); not"
         " permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place"
     )
@@ -157,23 +147,22 @@ def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
 # -------------------------------------------------------------------------------------------------------------- faults
 
 
-def test_missing_packages_are_one_line(logs, capsys, monkeypatch):
-    monkeypatch.setattr(sessions, "NEEDED", ("pyspark_that_is_not_there",))
+def no_java(scratch):
+    raise UsageError("no Java; install one")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "err"),
+    [
+        ("importlib.util.find_spec", lambda name: None, "conform: Spark needs the package pyspark, which is not inst"),
+        ("isrcheck.checker.spark.session.java_home", no_java, "starting Spark ...\nconform: no Java; install one\n"),
+    ],
+)
+def test_what_is_missing_is_one_line(logs, capsys, monkeypatch, name, value, err):
+    monkeypatch.setattr(name, value)
     assert main(f"follow logs {SPARK}".split()) == 2
     said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("conform: Spark needs the package pyspark_that_is_not_there, which is not installed: ")
-    assert said.err.count("\n") == 1
-
-
-def test_a_missing_java_is_one_line(logs, capsys, monkeypatch):
-    def java_home(scratch):
-        raise UsageError("no Java; install one")
-
-    monkeypatch.setattr(sessions, "java_home", java_home)
-    assert main(f"follow logs {SPARK}".split()) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "starting Spark ...\nconform: no Java; install one\n")
+    assert (said.out, said.err[: len(err)], said.err.count("\n")) == ("", err, err.count("\n") or 1)
 
 
 def cut_short(folder, function):
@@ -197,10 +186,10 @@ def cut_short(folder, function):
     return running.returncode, "".join(lines) + out, without_progress(err)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
-    assert code == 130
+    assert code == INTERRUPTED
     assert "Traceback" not in err
     assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]
     assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
@@ -217,7 +206,7 @@ def test_a_dying_java_is_one_line_and_the_findings_count(tmp_path):
         os.kill(java[0], signal.SIGKILL)
 
     code, out, err = cut_short(tmp_path, kill_java)
-    assert code == 20  # what is rejected is rejected
+    assert code == DIVERGED  # what is rejected is rejected
     starting, lost = err.splitlines()
     assert starting == "starting Spark ..."
     assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); full text: ")

@@ -9,16 +9,25 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import exhaustive
-from conformance.tests.support.follow import followed, lines_of, recorded, table, text_of, without_line
+from conformance.tests.support.follow import (
+    bridged,
+    first_rejection,
+    followed,
+    lines_of,
+    only_follows,
+    recorded,
+    table,
+)
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.recorder.transactions import ModelGap, TransactionsPlan
-from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.models.transactions.generations import MODEL
+
+pytestmark = pytest.mark.sampled
 
 Given = dict[str, str]
 
@@ -36,14 +45,6 @@ SWITCHED = {
 
 def events_of(text: str) -> list[dict[str, Any]]:
     return [line for line in lines_of(text) if "number" in line]
-
-
-def only_follows(tmp_path: Path, text: str, events: int) -> None:
-    outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
-    assert sum(outcome.events for outcome in outcomes) == events
-    # What is seen of a complete log leaves one possibility open, and never more.
-    assert {(outcome.possible, outcome.largest, outcome.missing) for outcome in outcomes} == {(1, 1, 0)}
 
 
 @pytest.mark.parametrize("protocol", MODEL.protocols)
@@ -68,21 +69,7 @@ def test_the_same_plan_gives_the_same_log_and_missing_events_are_bridged(tmp_pat
     plan = TransactionsPlan("3.7", 3, events=150, missing=0.03, unseen=0.3, untold=0.3)
     text = recorded(plan)
     assert recorded(plan) == text
-    outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
-    assert sum(outcome.missing for outcome in outcomes) > 0
-    assert max(outcome.largest for outcome in outcomes) > 1
-
-
-def test_an_event_without_an_action_is_any_step_and_a_wrong_value_is_rejected(tmp_path: Path) -> None:
-    header, *lines = lines_of(recorded(TransactionsPlan("4.2", 1, events=20)))
-    lines[7] |= {"action": None, "arguments": {}}
-    only_follows(tmp_path, text_of([header, *lines]), 20)
-    end = lines[11]["state"]["log_end_offset"]
-    lines[11]["state"]["log_end_offset"] = [end[0] + 1, end[1]]
-    (outcome,) = followed(tmp_path, text_of([header, *lines]))
-    assert (outcome.verdict, outcome.line) == (Verdict.REJECTED, 13)
-    assert f"leads to log_end_offset[0] = {end[0]}, but {end[0] + 1} was observed" in str(outcome.candidates[0])
+    bridged(tmp_path, text)
 
 
 # ------------------------------------------------------------------------------------------------------------- bugs
@@ -127,15 +114,6 @@ CAUGHT = {
 ALLOWED = [bug for bug in ALLOWED_IN_RUNS if isinstance(bug, TransactionBug)]
 
 
-def first_rejection(tmp_path: Path, plan: TransactionsPlan) -> tuple[int, str]:
-    """The event of the log that is rejected, counted from 1, and the reason without line numbers."""
-    *followed_by_then, outcome = followed(tmp_path, recorded(plan))
-    assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
-    assert outcome.verdict is Verdict.REJECTED
-    why = without_line(str(outcome.candidates[0]))
-    return sum(one.events for one in followed_by_then) + outcome.events + 1, why
-
-
 def test_every_bug_is_rejected_or_has_a_reason() -> None:
     assert {*CAUGHT, *ALLOWED} == set(TransactionBug)
     assert (len(CAUGHT), len(ALLOWED)) == (14, 1)
@@ -146,8 +124,8 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: TransactionBug) -> No
     protocol, seed, event, why = CAUGHT[bug]
     given = NO_RETRY if bug is TransactionBug.REFUSED_MARKER_COUNTS else {}
     plan = TransactionsPlan(protocol, seed, event, given, bug.name.lower())
-    found, reason = first_rejection(tmp_path, plan)
-    assert (found, reason[: len(why)]) == (event, why)
+    rejected, reason = first_rejection(tmp_path, recorded(plan))
+    assert (rejected, reason[: len(why)]) == (event, why)
     only_follows(tmp_path, recorded(TransactionsPlan(protocol, seed, event, given)), event)  # it is the bug
 
 
@@ -215,8 +193,8 @@ def test_allowed_model_gaps_lead_to_rejections(tmp_path: Path, gap: ModelGap) ->
     """If this test fails, the model may now have the behaviour; then remove the gap from plan.py."""
     protocol, seed, event, why = GAPS[gap]
     plan = TransactionsPlan(protocol, seed, event, GIVEN.get(gap, {}), allowed=frozenset([gap]))
-    found, reason = first_rejection(tmp_path, plan)
-    assert (found, reason[: len(why)]) == (event, why)
+    rejected, reason = first_rejection(tmp_path, recorded(plan))
+    assert (rejected, reason[: len(why)]) == (event, why)
 
 
 # -------------------------------------------------------------------------------------------------- what is refused

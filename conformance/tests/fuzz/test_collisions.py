@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from isrcheck.models.messages import UsageError
 SEED = 1
 MANY = 200
 MOST_PERMUTED, MOST_COMPARED = 150, 35
-"""The programs among which each bug has to be found: a bug in symmetry, and another one."""
+"""The programs among which each bug has to be found: a bug in symmetry, and any other bug."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def programs() -> list[Program]:
 
 def bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
     """How names get values in a function: (kind, name)."""
-    yield from (("parameter", one.arg) for one in function.args.args)
+    yield from (("parameter", argument.arg) for argument in function.args.args)
     for node in ast.walk(function):
         match node:
             case ast.For(target=ast.Name(id=name)):
@@ -45,44 +46,41 @@ def bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
                 yield "local", name
 
 
-def collisions_in(program: Program) -> set[str]:
+def collisions_in(program: Program) -> Iterator[str]:
     """The kinds of collisions in a program."""
     tree = ast.parse(program.text)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    helpers = {one.name: one for one in functions if not one.decorator_list}
-    constants = {target.id for one in tree.body if isinstance(one, ast.Assign) for target in one.targets}
-    found = {"helper named like a builtin"} if helpers.keys() & set(BUILTINS) else set()
-    found |= {"a name in two modules"} if program.library is not None else set()
+    helpers = {function.name: function for function in functions if not function.decorator_list}
+    constants = {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets}
+    named = {"constant": constants, "helper": helpers.keys(), "domain": {"Node", "Role"}}
+    if helpers.keys() & set(BUILTINS):
+        yield "helper named like a builtin"
+    if program.library is not None:
+        yield "a name in two modules"
     for function in functions:
-        kinds: dict[str, set[str]] = {}
+        kinds: dict[str, set[str]] = defaultdict(set)
         for kind, name in bound_in(function):
-            kinds.setdefault(name, set()).add(kind)
-        found |= {f"{one} = {other}" for those in kinds.values() for one in those for other in those if one < other}
-        found |= {"a variable named like a constant"} if kinds.keys() & constants else set()
-        found |= {"a variable named like a helper"} if kinds.keys() & helpers.keys() else set()
-        found |= {"a variable named like a domain"} if kinds.keys() & {"Node", "Role"} else set()
-        found |= (
-            {"a loop over a set = parameter"}
-            if _set_loops(function) & {one.arg for one in function.args.args}
-            else set()
-        )
-        found |= {"a subset named like a field"} if _subsets(function) & set(VARIABLES) else set()
+            kinds[name].add(kind)
+        for of_name in kinds.values():
+            yield from (f"{kind} = {other}" for kind, other in itertools.combinations(sorted(of_name), 2))
+        yield from (f"a variable named like a {thing}" for thing, names in named.items() if kinds.keys() & names)
+        if _set_loops(function) & {argument.arg for argument in function.args.args}:
+            yield "a loop over a set = parameter"
+        if _subsets(function) & set(VARIABLES):
+            yield "a subset named like a field"
         for node in ast.walk(function):
-            if isinstance(node, ast.GeneratorExp):
-                inner = [one for one in ast.walk(node) if isinstance(one, ast.GeneratorExp) and one is not node]
-                found |= (
-                    {"generators in generators"}
-                    if set(_targets(node)) & {n for g in inner for n in _targets(g)}
-                    else set()
-                )
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in helpers:
-                called = {name for _, name in bound_in(helpers[node.func.id])} - {"s"}
-                found |= {"a helper's variable = its caller's"} if called & kinds.keys() else set()
-    return found
+            match node:
+                case ast.GeneratorExp():
+                    inner = [each for each in ast.walk(node) if isinstance(each, ast.GeneratorExp) and each is not node]
+                    if set(_targets(node)) & {name for generator in inner for name in _targets(generator)}:
+                        yield "generators in generators"
+                case ast.Call(func=ast.Name(id=name)) if name in helpers:
+                    if ({variable for _, variable in bound_in(helpers[name])} - {"s"}) & kinds.keys():
+                        yield "a helper's variable = its caller's"
 
 
 def _subsets(function: ast.FunctionDef) -> set[str]:
-    annotated = ((one.arg, one.annotation) for one in function.args.args)
+    annotated = ((argument.arg, argument.annotation) for argument in function.args.args)
     return {name for name, kind in annotated if isinstance(kind, ast.Name) and kind.id in ("Some", "Few")}
 
 
@@ -90,7 +88,7 @@ def _set_loops(function: ast.FunctionDef) -> set[str]:
     """The variables of the loops over a set of the state, or over a subset."""
     loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
     sets = {"s.z", *_subsets(function)}
-    return {one.target.id for one in loops if isinstance(one.target, ast.Name) and ast.unparse(one.iter) in sets}
+    return {loop.target.id for loop in loops if isinstance(loop.target, ast.Name) and ast.unparse(loop.iter) in sets}
 
 
 def _targets(generator: ast.GeneratorExp) -> list[str]:
@@ -99,13 +97,25 @@ def _targets(generator: ast.GeneratorExp) -> list[str]:
 
 def test_names_collide_in_every_way(programs: list[Program]) -> None:
     assert {kind for program in programs for kind in collisions_in(program)} == {
-        *("generator = parameter", "loop = parameter", "local = parameter", "local = loop", "generator = loop"),
-        *("generator = local", "helper named like a builtin", "a name in two modules", "generators in generators"),
-        *("a variable named like a constant", "a variable named like a helper", "a variable named like a domain"),
-        *("a subset named like a field", "a loop over a set = parameter", "a helper's variable = its caller's"),
+        "generator = parameter",
+        "loop = parameter",
+        "local = parameter",
+        "local = loop",
+        "generator = loop",
+        "generator = local",
+        "helper named like a builtin",
+        "a name in two modules",
+        "generators in generators",
+        "a variable named like a constant",
+        "a variable named like a helper",
+        "a variable named like a domain",
+        "a subset named like a field",
+        "a loop over a set = parameter",
+        "a helper's variable = its caller's",
     }
 
 
+@pytest.mark.sampled
 def test_all_are_accepted_and_many_have_elements_that_can_be_exchanged(programs: list[Program], tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for program in programs:
@@ -141,43 +151,45 @@ def test_a_library_has_names_of_its_own(tmp_path: Path) -> None:
     system = PlainSystem(program, {}, None, {})
     assert system.take((0,), system.steps[0]) == (3,)
     assert not system.ask(system.properties[0], [(3,)], None)
-    small = shrink(program, lambda one: "LIMIT" in (one.library or ""))
-    assert small.library is not None
-    assert "LIMIT" in small.library
-    assert len(small.library) < len(own)
+    small = shrink(program, lambda smaller: "LIMIT" in (smaller.library or ""))
+    assert small.library is not None and "LIMIT" in small.library and len(small.library) < len(own)
 
 
 def first_difference(compared: Compare, programs: Callable[[int, int], Program], most: int) -> Difference:
-    """What is found in the first of so many programs in which something is found."""
+    """The first difference in so many programs."""
     with fresh_cache():
-        differences = (one for number in range(most) for one in compared(programs(SEED, number)).differences)
-        found = next(differences, None)
-    assert found is not None
-    assert not found.kind.startswith("refused")
-    return found
+        difference = next(each for number in range(most) for each in compared(programs(SEED, number)).differences)
+    assert not difference.kind.startswith("refused")
+    return difference
 
 
+PERMUTED, MEANT = (
+    {"a permutation of symmetric elements decides something"},
+    {"representation", "reference: a step", "formulas"},
+)
+"""The kinds of differences by which such bugs show themselves."""
+
+
+@pytest.mark.whole
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
 def test_each_bug_that_takes_one_name_for_another_is_found(capture: Capture) -> None:
     """As a difference, and not by an error of an engine itself."""
+    if capture.of_symmetry:
+        search, kinds = (compare_symmetry, collisions, MOST_PERMUTED), PERMUTED
+    else:
+        search, kinds = (compare_functions, random_program if capture.of_sets else collisions, MOST_COMPARED), MEANT
     with planted(capture):
-        if capture.of_symmetry:
-            kinds = {"a permutation of symmetric elements decides something"}
-            assert first_difference(compare_symmetry, collisions, MOST_PERMUTED).kind in kinds
-        else:
-            programs = random_program if capture.of_sets else collisions
-            kinds = {"representation", "reference: a step", "formulas"}
-            assert first_difference(compare_functions, programs, MOST_COMPARED).kind in kinds
+        assert first_difference(*search).kind in kinds
 
 
+@pytest.mark.sampled
 def test_without_a_bug_nothing_is_found() -> None:
-    some = [collisions(SEED, number) for number in range(30)]
-    compared = [how(program).differences for program in some for how in (compare_functions, compare_symmetry)]
-    assert compared == [[]] * 60
+    for program in (collisions(SEED, number) for number in range(30)):
+        assert compare_functions(program).differences == compare_symmetry(program).differences == []
 
 
 def test_a_planted_bug_is_taken_out_again() -> None:
-    assert len(CAPTURES) == 13
+    assert CAPTURES
     for capture in CAPTURES:
         holder, name = capture.place
         correct = vars(holder)[name]

@@ -30,6 +30,8 @@ from isrcheck.models import language
 from isrcheck.models.language.ir.nodes import Expression, Negative, Statement
 from isrcheck.models.registry import load_file
 
+pytestmark = pytest.mark.sampled
+
 SEED = 1
 MANY = 40
 
@@ -76,19 +78,19 @@ def all_programs(programs: list[Program]) -> list[Program]:
 
 
 def test_programs_use_every_construct_of_the_language(all_programs: list[Program]) -> None:
-    found = {shape for program in all_programs for shape in shapes(program.text)}
+    used = {shape for program in all_programs for shape in shapes(program.text)}
     needed = {example: shapes(f"{BEFORE}{framed(example, construct.place)}") for construct, example in ROWS}
-    assert {example: those - found for example, those in needed.items() if those - found} == {}
+    assert {example: wanted - used for example, wanted in needed.items() if wanted - used} == {}
     around = shapes(BEFORE)
-    assert [example for example, those in needed.items() if not those - around] == []
+    assert [example for example, wanted in needed.items() if not wanted - around] == []
 
 
 def test_programs_become_every_node_of_the_representation(all_programs: list[Program], tmp_path: Path) -> None:
-    found = set()
+    used = set()
     for program in all_programs:
         with loaded(program, tmp_path) as model:
-            found |= {kind for routine in routines_of(model) for kind in kinds_in(routine)}
-    assert kinds_of(Expression, Statement) - found == set()
+            used |= {kind for routine in routines_of(model) for kind in kinds_in(routine)}
+    assert kinds_of(Expression, Statement) - used == set()
 
 
 def nodes(programs: list[Program]) -> Iterator[ast.AST]:
@@ -97,16 +99,13 @@ def nodes(programs: list[Program]) -> Iterator[ast.AST]:
             yield from ast.walk(ast.parse(text))
 
 
-def test_programs_use_every_name_of_the_language(programs: list[Program]) -> None:
-    found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
-    assert set(language.__all__) <= found
-
-
-def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> None:
-    found = {node.arg for node in nodes(programs) if isinstance(node, ast.keyword)}
+def test_programs_use_every_name_of_the_language_and_every_option_of_a_declaration(programs: list[Program]) -> None:
+    names = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
+    options = {node.arg for node in nodes(programs) if isinstance(node, ast.keyword)}
     of_functions = {"shows", "permitted", "applies", "every_length", "fair", "each", "when"}
     of_entries = {"least", "most", "option", "is_open", "shapes", "values"}
-    assert of_functions | of_entries | {"size", "letters", "of", "initially"} <= found
+    assert set(language.__all__) <= names
+    assert of_functions | of_entries | {"size", "letters", "of", "initially"} <= options
 
 
 def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: Path) -> None:
@@ -122,10 +121,10 @@ def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: P
             if not system.initial:  # a constraint excludes every initial state
                 counts["none"] += 1
                 continue
-            found = search(system, 6, 300)
+            plain = search(system, 6, 300)
             assert model.instance(program.protocols[0]).initial_states
-            counts["states"] += sum(found.levels) > FEW_STATES
-            counts["errors"] += found.errors.count > 0
+            counts["states"] += sum(plain.levels) > FEW_STATES
+            counts["errors"] += plain.errors.count > 0
     assert counts["none"] <= 0.05 * MANY
     assert counts["states"] >= 0.7 * MANY
     assert 0.1 * MANY <= counts["errors"] <= 0.4 * MANY
@@ -142,30 +141,29 @@ def test_a_seed_determines_the_programs(programs: list[Program]) -> None:
 # ---------------------------------------------------------------------------------------------------- the plain search
 
 
+TLCS_STATES = 288
+"""The states of two-phase commit with three resource managers, as TLC counts them."""
+
+
 def test_the_plain_search_finds_the_figures_of_two_phase_commit() -> None:
-    """288 states of three resource managers, as TLC counts them."""
     text = (ROOT / "models/examples/two_phase_commit.py").read_text(encoding="utf-8")
-    found = search(PlainSystem(Program("two_phase_commit", text), {}, None, {}), 100, 1000)
-    assert found.is_all
-    assert sum(found.levels) == 288
-    assert found.found["consistent"].count == 0
-    paths = [found.found[name].path for name in ("all_commit", "all_abort")]
-    assert [path and len(path[1]) for path in paths] == [10, 3]
+    plain = search(PlainSystem(Program("two_phase_commit", text), {}, None, {}), 100, 1000)
+    assert (plain.is_all, sum(plain.levels)) == (True, 288)
+    depths = {name: finding.path and len(finding.path[1]) for name, finding in plain.found.items()}
+    assert depths == {"consistent": None, "all_commit": 10, "all_abort": 3}
 
 
-def test_the_plain_search_finds_the_least_path() -> None:
-    found = search(PlainSystem(Program("counter", COUNTER), {}, None, {}), 100, 1000)
-    assert found.levels == [1, 1, 1, 1]
-    assert found.found["is_small"].path == (0, (0, 0, 0))
-    assert found.fired == {"count_goes_on": 3, "count_starts_anew": 2}
-
-
-def test_the_plain_search_continues_after_an_error() -> None:
-    text = COUNTER.replace("    require(s.count < 3)\n", "")
-    found = search(PlainSystem(Program("counter", text), {}, None, {}), 100, 1000)
-    assert (found.errors.count, found.errors.path) == (1, (0, (0, 0, 0, 0)))
-    assert found.levels == [1, 1, 1, 1]
-    assert found.fired == {"count_goes_on": 3, "count_starts_anew": 2}
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [(COUNTER, (0, None)), (COUNTER.replace("    require(s.count < 3)\n", ""), (1, (0, (0, 0, 0, 0))))],
+    ids=["least path", "continues after an error"],
+)
+def test_the_plain_search_of_a_counter(text: str, errors: tuple[int, object]) -> None:
+    plain = search(PlainSystem(Program("counter", text), {}, None, {}), 100, 1000)
+    assert (plain.errors.count, plain.errors.path) == errors
+    assert plain.levels == [1, 1, 1, 1]
+    assert plain.found["is_small"].path == (0, (0, 0, 0))
+    assert plain.fired == {"count_goes_on": 3, "count_starts_anew": 2}
 
 
 # -------------------------------------------------------------------------------------------------- runs and failures
@@ -176,8 +174,12 @@ def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
     campaign = run(SEED, tmp_path, programs=10)
     assert campaign.line.endswith("no differences")
     assert (campaign.programs, campaign.failures, list(tmp_path.iterdir())) == (10, [], [])
-    assert campaign.states > 100
+    assert campaign.states > campaign.programs
     assert campaign.proofs > 0
+
+
+SHRUNK = 12
+"""The lines of a program with an import, a state of one field, and a property."""
 
 
 @pytest.mark.exhaustive
@@ -197,8 +199,8 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
     with fresh_cache():
         (difference,) = compare(program).differences
         assert difference.kind.startswith("explorer on 1 threads")
-        small = shrink(program, lambda one: difference.kind in [found.kind for found in compare(one).differences])
-    assert len(small.text.splitlines()) == 12
+        small = shrink(program, lambda smaller: difference.kind in [each.kind for each in compare(smaller).differences])
+    assert len(small.text.splitlines()) == SHRUNK
     assert small.text.endswith("return -True > 0\n")
     path = small.save(tmp_path)
     assert main(["--again", str(path)]) == 1
@@ -212,7 +214,7 @@ def judged_by_networkx(program: Program) -> Iterator[tuple[PlainProperty, FairLo
     system = PlainSystem(program, {}, program.protocols[0], {})
     plain = plain_search(system) if system.initial and not system.constraints else None
     if plain is not None and plain.is_all:
-        yield from ((one, FairLoops(system, plain, one)) for one in system.endless)
+        yield from ((prop, FairLoops(system, plain, prop)) for prop in system.endless)
 
 
 def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) -> None:
@@ -220,16 +222,14 @@ def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) ->
     kinds: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     for program in programs:
-        for one, loops in judged_by_networkx(program):
-            found = loops.loops
-            kinds[one.kind] += 1
-            outcomes["violated"] += bool(found.violating)
-            outcomes["permitted"] += bool(found.permitted)
-            outcomes["holds by fairness"] += not found.violating and bool(loops.fails) and bool(loops.groups)
+        for prop, judge in judged_by_networkx(program):
+            kinds[prop.kind] += 1
+            outcomes["violated"] += bool(judge.loops.violating)
+            outcomes["permitted"] += bool(judge.loops.permitted)
+            outcomes["holds by fairness"] += not judge.loops.violating and bool(judge.fails) and bool(judge.groups)
     assert kinds.keys() == set(ENDLESS)
     assert min(kinds.values()) >= 3
-    assert outcomes.total() >= 10
-    assert len(outcomes) == 3
+    assert min(outcomes.values()) > 0 and outcomes.total() >= 10
 
 
 LAMP = (
@@ -262,10 +262,10 @@ def test_a_loop_that_begins_later_than_it_could_is_detected(monkeypatch: pytest.
     )
     text = text.replace("always, between", "any_action, between, eventually_always")
     program = Program("counter", text.replace("@always", "@eventually_always(fair=any_action)"))
-    first = fair_loops.FairLoops._first
+    first = fair_loops.FairLoops.first
     with fresh_cache():
         assert compare(program).differences == []
-        monkeypatch.setattr(fair_loops.FairLoops, "_first", lambda self, marks: 1 + first(self, marks))
+        monkeypatch.setattr(fair_loops.FairLoops, "first", lambda self, marks: 1 + first(self, marks))
         (difference,) = compare(program).differences
     assert difference.kind == "explorer on 1 threads: a lasso of eventually_always"
     assert "its loop begins at step 1 instead of 0" in difference.details
@@ -275,8 +275,8 @@ def test_a_cell_that_is_not_dead_is_detected(monkeypatch: pytest.MonkeyPatch) ->
     """Here, cells that the step does not write anew count as dead."""
     some = [roles(SEED, number) for number in range(16)]
     assert [compare_dead_cells(program).differences for program in some] == [[]] * 16
-    monkeypatch.setattr(dead._Guard, "left", lambda *given: frozenset())
-    kinds = [one.kind for program in some for one in compare_dead_cells(program).differences]
+    monkeypatch.setattr(dead.Guard, "left", lambda *given: frozenset())
+    kinds = [difference.kind for program in some for difference in compare_dead_cells(program).differences]
     assert set(kinds) == {"a dead cell decides something"}
 
 
@@ -304,4 +304,4 @@ def test_the_text_of_every_bug_occurs_in_its_file(bug) -> None:
 
 def test_the_bugs_cover_enough_files() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS) >= 30
-    assert len({bug.file for bug in BUGS}) >= 15
+    assert len({bug.file for bug in BUGS}) >= len(BUGS) / 3

@@ -46,7 +46,7 @@ def test_examples_are_copied_without_overwriting(tmp_path):
 
 def test_a_folder_that_cannot_be_created_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"file: the examples cannot be written: .+; name another folder"):
+    with pytest.raises(UsageError, match=r"file: the examples cannot be written: .+; name a different folder"):
         copy_to(tmp_path / "file")
 
 
@@ -57,6 +57,7 @@ def commands():
 RUN = [one for one in commands() if not one.startswith(("python", "check sweep"))]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", sampled(RUN, lambda command: "missed_demotion" not in command))
 def test_the_commands_of_the_readme_work(command, tmp_path, monkeypatch, capsys):
     copy_to(tmp_path)

@@ -10,15 +10,7 @@ from itertools import pairwise
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.searches import (
-    Values,
-    failures,
-    goals,
-    promises,
-    reached,
-    searched,
-    spelled,
-)
+from conformance.tests.support.searches import Values, failures, goals, promises, reached, searched, spelled
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
 from isrcheck.models.coordinator.runtime import Service

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -173,18 +172,21 @@ def test_cells_lie_in_order_of_declaration(instance: Instance) -> None:
         ("colour_now", 11, (), 0, 1),
         ("last", 12, (), -1, 2),
     ]
-    assert instance.cells == 13
     assert instance.initial_states == ((0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0, -1),)
+    assert instance.cells == len(instance.initial_states[0])
     assert list(instance.layouts["holds"].indices()) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
 
 
 def test_values_are_printed_in_readable_form(instance: Instance) -> None:
-    places = instance.layouts
-    assert [places["holds"].spell(value) for value in (0, 1)] == ["false", "true"]
-    assert [places["owner"].spell(value) for value in (-1, 0, 1)] == ["none", "0", "1"]
-    assert [places["last"].spell(value) for value in (-1, 0, 2)] == ["none", "a", "c"]
-    assert [places["colour_now"].spell(value) for value in (0, 1)] == ["red", "green"]
-    assert [places["count"].spell(value) for value in (-1, 3)] == ["-1", "3"]
+    layouts = instance.layouts.values()
+    spelled = {place.name: [place.spell(value) for value in range(place.low, place.high + 1)] for place in layouts}
+    assert spelled == {
+        "count": ["-1", "0", "1", "2", "3"],
+        "holds": ["false", "true"],
+        "owner": ["none", "0", "1"],
+        "colour_now": ["red", "green"],
+        "last": ["none", "a", "b", "c"],
+    }
 
 
 def test_a_step_writes_its_result_to_a_new_state(instance: Instance) -> None:
@@ -213,13 +215,12 @@ def test_subsets_list_their_members(instance: Instance) -> None:
 def test_successors_come_in_the_order_of_the_steps(instance: Instance) -> None:
     found = list(run.successors(instance, start(instance)))
     assert [instance.spell_step(step) for step, _ in found] == [
-        *("adds 0", "adds 1"),
-        *("takes 0 a", "takes 0 b", "takes 0 c", "takes 1 a", "takes 1 b", "takes 1 c"),
-        *("indexes 0", "indexes 1"),
-        *("gives {0} {c}", "gives {0} {a,c}", "gives {0} {b,c}", "gives {0} {a,b,c}"),
-        *("gives {0,1} {c}", "gives {0,1} {a,c}", "gives {0,1} {b,c}", "gives {0,1} {a,b,c}"),
+        *(f"adds {node}" for node in range(2)),
+        *(f"takes {node} {item}" for node in range(2) for item in "abc"),
+        *(f"indexes {node}" for node in range(2)),
+        *(f"gives {nodes} {items}" for nodes in ("{0}", "{0,1}") for items in ("{c}", "{a,c}", "{b,c}", "{a,b,c}")),
         "paints",
-        *("asks_beyond {0}", "asks_beyond {0,1}"),
+        *(f"asks_beyond {nodes}" for nodes in ("{0}", "{0,1}")),
     ]
     assert [step.number for step, _ in found] == sorted(step.number for step, _ in found)
 
@@ -255,11 +256,9 @@ def test_a_step_that_leaves_a_range_names_the_position(
 @pytest.mark.parametrize("value", [4, -2])
 def test_a_written_value_names_its_range_and_the_cure(instance: Instance, value: int) -> None:
     state = run.State(instance, start(instance))
-    with pytest.raises(ModelError) as failure:
+    says = f"{value} is written to count, whose values are -1..3; guard the step, or widen the field"
+    with pytest.raises(ModelError, match=f"^{re.escape(says)}$"):
         state.count[0] = value
-    assert str(failure.value) == (
-        f"{value} is written to count, whose values are -1..3; guard the step, or widen the field"
-    )
     assert state.cells == start(instance)
 
 
@@ -277,15 +276,16 @@ def test_a_property_that_leaves_a_range_names_the_position(instance: Instance) -
 
 def test_properties_are_true_or_false(instance: Instance) -> None:
     named = {prop.name: prop for prop in instance.properties}
-    assert run.holds(instance, named["in_order"], start(instance)) is True
-    assert run.holds(instance, named["in_order"], start(instance, count_0=1)) is False
     here, there = start(instance), start(instance, count_0=1)
-    adds = instance.step(instance.number("adds", [0]))
-    paints = instance.step(instance.number("paints", []))
-    assert run.holds_step(instance, named["count_grows"], here, adds, there) is True
-    assert run.holds_step(instance, named["count_grows"], there, adds, here) is False
-    assert run.holds_step(instance, named["only_adds"], here, adds, there) is True
-    assert run.holds_step(instance, named["only_adds"], here, paints, there) is False
+    assert [run.holds(instance, named["in_order"], cells) for cells in (here, there)] == [True, False]
+    adds, paints = (instance.step(instance.number(*step)) for step in (("adds", [0]), ("paints", [])))
+    for name, step, before, after, holds in (
+        ("count_grows", adds, here, there, True),
+        ("count_grows", adds, there, here, False),
+        ("only_adds", adds, here, there, True),
+        ("only_adds", paints, here, there, False),
+    ):
+        assert run.holds_step(instance, named[name], before, step, after) is holds
 
 
 def test_a_property_applies_only_if_its_mechanism_is_enabled(model: Model) -> None:
@@ -322,8 +322,7 @@ def test_step_numbers_convert_both_ways(instance: Instance) -> None:
 
 def test_step_numbers_follow_declaration_then_arguments(instance: Instance) -> None:
     keys = [(step.action_index, step.ordinals) for step in instance.steps]
-    assert keys == sorted(keys)
-    assert len(set(keys)) == 47
+    assert keys == sorted(set(keys))
 
 
 @pytest.mark.parametrize(
@@ -350,13 +349,9 @@ def test_a_swap_uses_another_protocols_action() -> None:
     model, protocol = registry.load("published/kip_320")
     plain = model.instance(protocol)
     swapped = model.instance(protocol, None, {"leader_expands_isr": "kip_279"})
-    names = [one.name for one in model.actions]
-    differing = [
-        names[slot]
-        for slot, pair in enumerate(zip(plain.alternatives, swapped.alternatives, strict=True))
-        if len({*pair}) == 2
-    ]
-    assert differing == ["leader_expands_isr"]
+    names = [action.name for action in model.actions]
+    chosen = zip(names, plain.alternatives, swapped.alternatives, strict=True)
+    assert [name for name, before, after in chosen if before != after] == ["leader_expands_isr"]
     function = swapped.function(names.index("leader_expands_isr"))
     assert function is not None and Path(function.path).name == "replication.py"
     assert dict(swapped.swaps) == {"leader_expands_isr": "kip_279"}
@@ -379,10 +374,11 @@ def test_the_taken_action_equals_all_its_versions() -> None:
         instance = model.instance(protocol)
         step = next(step for step in instance.steps if step.action == "become_follower")
         taken = run.Taken(instance, step)
-        assert [one.name for one in model.actions if taken == one.name] == ["become_follower"]
-        assert [one.name for one in model.actions if taken != one.name] == [
-            one.name for one in model.actions if one.name != "become_follower"
-        ]
+        for action in model.actions:
+            assert (taken == action.name, taken != action.name) == (
+                action.name == step.action,
+                action.name != step.action,
+            )
 
 
 @pytest.mark.parametrize(
@@ -448,8 +444,8 @@ READ = [
     ("colour", "red", 0),
     ("colour", "GREEN", 1),
     ("colour", "1", 1),
-    *(("FENCED", word, 1) for word in ("on", "On", "true", "1")),
-    *(("FENCED", word, 0) for word in ("off", "OFF", "false", "0")),
+    *[("FENCED", word, 1) for word in ("on", "On", "true", "1")],
+    *[("FENCED", word, 0) for word in ("off", "OFF", "false", "0")],
 ]
 
 
@@ -582,41 +578,3 @@ def test_a_wrong_initial_state_is_one_line(tmp_path: Path, body: str, says: str)
         assert initial(tmp_path, body).initial_states
     assert says in str(failure.value)
     assert "\n" not in str(failure.value)
-
-
-# --------------------------------------------------------------------------------------------------------- the digest
-
-HELPED = "from helper_of_mine import LIMIT, more\n" + TEXT.replace(
-    "s.count[node] += 1", "s.count[node] = more(s, node)"
-)
-HELPER = "LIMIT = 3\n\n\ndef more(s, node):\n    return min(s.count[node] + 1, LIMIT)\n"
-DIGEST = """
-import sys
-from pathlib import Path
-from isrcheck.models import registry
-
-print(registry.load_file(Path(sys.argv[1])).digest)
-"""
-
-
-def digest(folder: Path, text: str = HELPED, helper: str = HELPER, name: str = "mine.py") -> str:
-    """Compute the digest in a separate process, because a module is imported only once."""
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(text, encoding="utf-8")
-    (folder / "helper_of_mine.py").write_text(helper, encoding="utf-8")
-    command = [sys.executable, "-B", "-c", DIGEST, str(folder / name)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def test_the_digest_covers_all_files_of_the_model(tmp_path: Path) -> None:
-    one = digest(tmp_path / "one")
-    assert len(one) == 64 and set(one) <= set("0123456789abcdef")
-    assert digest(tmp_path / "two") == one, "another folder is the same model"
-    assert digest(tmp_path / "one", helper=HELPER.replace("+ 1", "+ 2")) != one, "a helper function counts"
-    assert digest(tmp_path / "one", text=HELPED.replace("nodes = bound(2", "nodes = bound(3")) != one
-    assert digest(tmp_path / "one", name="other.py") != one
-
-
-def test_the_digest_covers_imported_constants_too(tmp_path: Path) -> None:
-    text = "from helper_of_mine import LIMIT\n" + TEXT.replace("s.count[node] += 1", "s.count[node] = LIMIT")
-    assert digest(tmp_path, text, "LIMIT = 3\n") != digest(tmp_path, text, "LIMIT = 2\n")

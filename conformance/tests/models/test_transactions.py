@@ -10,14 +10,7 @@ from itertools import pairwise
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.searches import (
-    Values,
-    failures,
-    goals,
-    reached,
-    searched,
-    spelled,
-)
+from conformance.tests.support.searches import Values, failures, goals, reached, searched, spelled
 from isrcheck.models.messages import UsageError
 from isrcheck.models.transactions.generations import MODEL
 from isrcheck.models.transactions.values import Verification
@@ -40,6 +33,14 @@ STRAY = {"read_committed_is_atomic": 31, "no_aborted_reads": 31, "processed_exac
 HALF_VERIFIED_STRAY = {"read_committed_is_atomic": 32, "no_aborted_reads": 32, "processed_exactly_once": 32}
 VERIFIED_STRAY = {"read_committed_is_atomic": 33, "no_aborted_reads": 33, "processed_exactly_once": 33}
 LIVELOCK = {"lso_is_not_stuck": 16, "coordinator_is_not_stuck": 10}
+LATE_END = {"read_committed_is_atomic": 28, "no_lost_commits": 28, "committed_on_request": 31}
+LATE_END_VERIFIED = {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33}
+LATE_MARKER = {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}
+SKIPPED = {"processed_exactly_once": 64, "no_input_is_skipped": 61}
+JOINED = {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28}
+OLD_MARKER = {"read_committed_is_atomic": 30, "no_lost_commits": 30}
+OLD_MARKER_IN_4_0 = {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33}
+LONGER = {"transactions": 3, "log_size": 6}
 
 RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     # A record that arrives after the abort reopens the transaction, for good (8.17); verification ends that.
@@ -55,36 +56,15 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.6", ZOMBIES, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 771_505),
     ("3.7", ZOMBIES, VERIFIED_STRAY, 572_862),
     # KAFKA-18575: a record of the next transaction joins the previous one, which is still open at the partition.
-    (
-        "4.0",
-        ALONE | {"ONGOING_PER_EPOCH": 0},
-        {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28},
-        48_424,
-    ),
+    ("4.0", ALONE | {"ONGOING_PER_EPOCH": 0}, JOINED, 48_424),
     # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
-    (
-        "2.5",
-        ALONE | LATE,
-        LATE_RECORD | STRAY | {"read_committed_is_atomic": 28, "no_lost_commits": 28, "committed_on_request": 31},
-        1_533_684,
-    ),
-    (
-        "3.7",
-        ALONE | LATE,
-        VERIFIED_STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33},
-        845_003,
-    ),
-    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 265_348),
+    ("2.5", ALONE | LATE, LATE_RECORD | STRAY | LATE_END, 1_533_684),
+    ("3.7", ALONE | LATE, VERIFIED_STRAY | LATE_END_VERIFIED, 845_003),
+    ("4.0", ALONE | LATE, LATE_MARKER, 265_348),
     ("4.2", ALONE | LATE, {}, 209_428),
     ("4.2", ALONE | LATE | MISTAKE, LIVELOCK, 289_037),
     # Such a marker commits the offset of an aborted transaction: its input is skipped.
-    (
-        "4.0",
-        ALONE | LATE | {"transactions": 3, "log_size": 6},
-        {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}
-        | {"processed_exactly_once": 64, "no_input_is_skipped": 61},
-        3_759_195,
-    ),
+    ("4.0", ALONE | LATE | LONGER, LATE_MARKER | SKIPPED, 3_759_195),
     # KAFKA-19999: a marker whose answer was lost is refused for ever.
     ("4.2", ALONE, {}, 34_494),
     ("4.2", ALONE | MISTAKE, LIVELOCK, 46_502),
@@ -93,27 +73,12 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     # KAFKA-9144: a partition that has forgotten the coordinator's epoch accepts a marker of an older coordinator.
     ("0.11", MOVES | OLD, LATE_RECORD | STRAY, 1_046_797),
     ("2.5", MOVES | OLD, LATE_RECORD | STRAY, 2_304_710),
-    (
-        "0.11",
-        MOVES | OLD | EXPIRES,
-        LATE_RECORD | STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30},
-        5_113_396,
-    ),
+    ("0.11", MOVES | OLD | EXPIRES, LATE_RECORD | STRAY | OLD_MARKER, 5_113_396),
     ("4.0", MOVES | OLD, {}, 370_756),
-    (
-        "4.0",
-        MOVES | OLD | EXPIRES,
-        {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
-        1_647_398,
-    ),
+    ("4.0", MOVES | OLD | EXPIRES, OLD_MARKER_IN_4_0, 1_647_398),
     # Since 4.0.1, a producer whose transaction has timed out, or a zombie, may go on if it aborts (KAFKA-19367).
     ("4.1", ZOMBIES | {"timeouts": 1}, {}, 395_040),
-    (
-        "4.1",
-        ALONE | LATE,
-        {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31},
-        224_492,
-    ),
+    ("4.1", ALONE | LATE, LATE_MARKER, 224_492),
     ("4.2", ZOMBIES | LATE, {}, 1_099_169),
     # KAFKA-19367: in 4.0.0, nothing can be fenced in the last epoch of a producer id.
     ("4.0", TINY | EXHAUSTED | {"failovers": 0}, {"lso_is_not_stuck": 7}, 172),
@@ -134,7 +99,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.8", TINY | ANSWERS, {}, 1_012),
     ("4.4", MOVES | ANSWERS, {}, 240_016),
     # Everything holds in larger bounds as well.
-    ("4.2", ALONE | {"transactions": 3, "log_size": 6}, {}, 360_638),
+    ("4.2", ALONE | LONGER, {}, 360_638),
     ("4.2", ALONE | {"partitions": 3}, {}, 1_773_244),
     ("4.2", {"producers": 3, "failovers": 0}, {}, 510_969),
     # The default bounds.
@@ -167,6 +132,7 @@ NEIGHBOURS = [
 """Two generations, and a run of each: what is found differs, or the number of states."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "values", "expected", "states"),
     sampled(RUNS, lambda run: run[3] < 120_000, last=lambda run: run[3] > 700_000),
@@ -186,6 +152,7 @@ def test_neighbours_differ_by_a_recorded_history() -> None:
         assert recorded[older, spelled(of_older)] != recorded[newer, spelled(of_newer)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "protocol",
     sampled(MODEL.protocols, lambda protocol: protocol == "4.2", last=lambda protocol: protocol in ("2.5", "3.6")),

@@ -18,6 +18,7 @@ from conformance.tests.support.replay import (
     READERS,
     SESSIONS,
     instance_of,
+    steps_in,
     trace_of,
     walk_of,
 )
@@ -28,6 +29,8 @@ from isrcheck.conformance.replay.walks import with_step
 from isrcheck.conformance.unseen_bugs import NEEDS, NEVER_IN_REPLAY, OF_ADMINISTRATORS, told, unmet
 from isrcheck.models import registry
 from isrcheck.traces.format.trace import Trace
+
+pytestmark = pytest.mark.sampled
 
 STEPS = 30
 MOST_WALKS = 120
@@ -121,56 +124,69 @@ SEEN_BY_A_HISTORY = {
 }
 """Seen by a golden trace, in this step and this variable."""
 
-SHRINKS_AND_EXPANDS = (
-    *("leader_handles_fetch 0 from 1", "producer_appends at 0", "leader_handles_fetch 0 from 2"),
-    *("follower_applies_response 2 from 0", "leader_handles_fetch 0 from 2", "leader_shrinks_isr 0 by {1}"),
-    *("controller_handles_alter_partition of 0", "leader_hears_answer 0", "leader_answers_parked_fetch 0 to 1"),
-    *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1"),
+SHRINKS_AND_EXPANDS = tuple(
+    steps_in(
+        "leader_handles_fetch 0 from 1; producer_appends at 0; leader_handles_fetch 0 from 2;"
+        " follower_applies_response 2 from 0; leader_handles_fetch 0 from 2;"
+        " leader_shrinks_isr 0 by {1}; controller_handles_alter_partition of 0;"
+        " leader_hears_answer 0; leader_answers_parked_fetch 0 to 1;"
+        " follower_applies_response 1 from 0; leader_handles_fetch 0 from 1"
+    )
 )
 """Broker 1 leaves the ISR, and the leader asks for it to come back."""
 
 SEEN_BY_STEPS = {
     # The leader is elected again, in a later epoch, before it hears that its earlier change of the ISR is granted.
     Bug.STALE_ALTER_ISR_ANSWER_APPLIED: (
-        *("2.8", {"elections": 4, "partition_changes": 8}),
-        [
-            *("controller_fails_over to 2", "broker_becomes_leader 2 in epoch 1", "broker_crashes 1"),
-            *("producer_appends at 2", "broker_becomes_follower 0 in epoch 1", "leader_handles_fetch 2 from 0"),
-            *("controller_handles_alter_partition of 2", "controller_removes_dead_follower 1"),
-            *("broker_becomes_follower 0 in epoch 2", "broker_becomes_leader 2 in epoch 2"),
-            *("broker_restarts 1 checkpoint 0", "leader_hears_answer 2"),
-        ],
+        "2.8",
+        {"elections": 4, "partition_changes": 8},
+        steps_in(
+            "controller_fails_over to 2; broker_becomes_leader 2 in epoch 1; broker_crashes 1;"
+            " producer_appends at 2; broker_becomes_follower 0 in epoch 1; leader_handles_fetch 2 from 0;"
+            " controller_handles_alter_partition of 2; controller_removes_dead_follower 1;"
+            " broker_becomes_follower 0 in epoch 2; broker_becomes_leader 2 in epoch 2;"
+            " broker_restarts 1 checkpoint 0; leader_hears_answer 2"
+        ),
     ),
     # A record of the metadata log arrives after the answers to two later requests.
     Bug.OLD_RECORD_APPLIED: (
-        *("3.7", {}),
+        "3.7",
+        {},
         [
-            *(*SHRINKS_AND_EXPANDS, "controller_handles_alter_partition of 0", "leader_hears_answer 0"),
+            *SHRINKS_AND_EXPANDS,
+            "controller_handles_alter_partition of 0",
+            "leader_hears_answer 0",
             "broker_applies_metadata 0 of partition epoch 1",
         ],
     ),
     # The broker that is to join has restarted meanwhile.
     Bug.BROKER_EPOCH_NOT_COMPARED: (
-        *("3.7", {}),
+        "3.7",
+        {},
         [
-            *(*SHRINKS_AND_EXPANDS, "broker_crashes 1", "broker_restarts 1 checkpoint 0"),
-            *("controller_unfences_broker 1", "controller_handles_alter_partition of 0"),
+            *SHRINKS_AND_EXPANDS,
+            *steps_in(
+                "broker_crashes 1; broker_restarts 1 checkpoint 0; controller_unfences_broker 1;"
+                " controller_handles_alter_partition of 0"
+            ),
         ],
     ),
     Bug.MIN_ISR_OF_ALL_BROKERS: (
-        *("4.3", {"reassignments": 1}),
+        "4.3",
+        {"reassignments": 1},
         [
-            *("controller_begins_reassignment to {0}", "broker_applies_metadata 0 of partition epoch 1"),
+            "controller_begins_reassignment to {0}",
+            "broker_applies_metadata 0 of partition epoch 1",
             "producer_appends at 0",
         ],
     ),
     Bug.NEW_MINIMUM_NOT_READ: (
-        *("4.3", {"min_isr_changes": 1}),
-        [
-            *("operator_changes_min_insync_replicas to 3", "broker_reads_configuration 0"),
-            *("broker_crashes 1", "controller_fences_broker 1", "broker_applies_metadata 0 of partition epoch 1"),
-            "producer_is_refused at 0",
-        ],
+        "4.3",
+        {"min_isr_changes": 1},
+        steps_in(
+            "operator_changes_min_insync_replicas to 3; broker_reads_configuration 0; broker_crashes 1;"
+            " controller_fences_broker 1; broker_applies_metadata 0 of partition epoch 1; producer_is_refused at 0"
+        ),
     ),
 }
 """Seen in the last of these steps."""

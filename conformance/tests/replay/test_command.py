@@ -12,7 +12,7 @@ from conformance.tests.support import golden as golden_support
 from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
-from isrcheck.conformance.cluster.log.storage import FileStorage
+from isrcheck.conformance.cluster.log import storage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour
@@ -57,9 +57,13 @@ def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
     assert (code, err) == (20, "")
     assert out.splitlines() == [
         f"{loss}: diverges after step 1 (producer_appends at 0), first in pending:",
-        *("  --- model", "  +++ system", "  @@ -26,2 +26,2 @@"),
-        *("  -pending                    [0 none]", "  -acknowledged               {}"),
-        *("  +pending                    [none none]", "  +acknowledged               {a}"),
+        "  --- model",
+        "  +++ system",
+        "  @@ -26,2 +26,2 @@",
+        "  -pending                    [0 none]",
+        "  -acknowledged               {}",
+        "  +pending                    [none none]",
+        "  +acknowledged               {a}",
         f"  show the whole trace: trace show {loss}",
         f"  replay it: conform replay {loss} --bug ack_before_isr",
     ]
@@ -186,7 +190,7 @@ def test_bad_arguments_are_one_clear_line(conform, words, why):
 
 def test_a_full_disk_is_reported(conform, loss, monkeypatch):
     """The message of the log in files names the file and the cure."""
-    monkeypatch.setattr(FileStorage, "_opened", lambda self, base: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
+    monkeypatch.setattr(storage, "opened", lambda segment: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
     code, out, err = conform(f"replay {loss} --logs kept")
     assert (code, out) == (2, "")
     assert err == (
@@ -232,7 +236,9 @@ def test_a_mechanism_that_the_cluster_lacks_is_undecided(conform, tmp_path):
         path = write(walk(model.instance(protocol, {"HW_WAIT": 1}), 0, 3), tmp_path)
         assert conform(f"replay {path}") == (3, f"{path}: {lacks}", "")
         assert conform(f"replay --walks 2 --protocol {protocol} --switch HW_WAIT=CAUGHT_UP") == (
-            *(3, f"random walks of kafka/{protocol}: {lacks}", ""),
+            3,
+            f"random walks of kafka/{protocol}: {lacks}",
+            "",
         )
 
 
@@ -262,6 +268,7 @@ def test_coverage_is_reported(conform):
     assert any(line.startswith("  broker/replica_manager.py: ") for line in lines[4:])
 
 
+@pytest.mark.sampled
 def test_every_bug_can_be_named(conform):
     for model, bugs in (("kafka", Bug), ("transactions", TransactionBug), ("coordinator", CoordinatorBug)):
         for bug in bugs:

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import must_agree
+from conformance.tests.support.replay import must_agree, steps_in
 from isrcheck.conformance.cluster.configuration.bugs import CoordinatorBug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Errors
@@ -36,16 +36,19 @@ EVERY_ACTION = 13
 
 GOLDEN = sorted(path.stem.removeprefix("coordinator_") for path in golden.FOLDER.glob("coordinator_*.txt"))
 BY_A_FOLLOWER, EARLIER, EMPTY_BATCH = (
-    *("acknowledged_by_a_follower", "batch_of_an_earlier_leadership"),
+    "acknowledged_by_a_follower",
+    "batch_of_an_earlier_leadership",
     "empty_batch_reverts_the_state",
 )
-BEYOND_WRITTEN = (
-    *("coordinator_handles_commit 0", "coordinator_flushes_batch 0", "controller_elects 1"),
-    *("broker_applies_leadership 0", "broker_applies_leadership 1", "coordinator_loads 1"),
-    *("coordinator_handles_commit 1", "coordinator_flushes_batch 1", "follower_truncates 0", "follower_fetches 0"),
-    *("leader_advances_high_watermark", "coordinator_handles_commit 1", "coordinator_flushes_batch 1"),
-    *("follower_fetches 0", "leader_advances_high_watermark", "follower_fetches 0"),
-    "coordinator_handles_high_watermark 0",
+BEYOND_WRITTEN = tuple(
+    steps_in(
+        "coordinator_handles_commit 0; coordinator_flushes_batch 0; controller_elects 1;"
+        " broker_applies_leadership 0; broker_applies_leadership 1; coordinator_loads 1;"
+        " coordinator_handles_commit 1; coordinator_flushes_batch 1; follower_truncates 0;"
+        " follower_fetches 0; leader_advances_high_watermark; coordinator_handles_commit 1;"
+        " coordinator_flushes_batch 1; follower_fetches 0; leader_advances_high_watermark;"
+        " follower_fetches 0; coordinator_handles_high_watermark 0"
+    )
 )
 """The new leader writes two records where the old one wrote one, so that the old one's coordinator logs an error."""
 
@@ -180,30 +183,41 @@ def test_with_its_repair_a_history_ends_well(name: str, change: str) -> None:
 
 # -------------------------------------------------------------------------------------------- what no cluster follows
 
-WAITS = (
-    *("coordinator_handles_commit 0", "coordinator_flushes_batch 0", "coordinator_handles_commit 0"),
-    *("coordinator_flushes_batch 0", "follower_fetches 1", "follower_fetches 1"),
+WAITS = tuple(
+    steps_in(
+        "coordinator_handles_commit 0; coordinator_flushes_batch 0; coordinator_handles_commit 0;"
+        " coordinator_flushes_batch 0; follower_fetches 1; follower_fetches 1"
+    )
 )
-KNOWS = (
-    *("coordinator_handles_commit 0", "coordinator_flushes_batch 0", "follower_fetches 1"),
-    *("coordinator_handles_commit 0", "coordinator_flushes_batch 0", "controller_elects 1"),
-    *("broker_applies_leadership 0", "broker_applies_leadership 1", "leader_advances_high_watermark"),
+KNOWS = tuple(
+    steps_in(
+        "coordinator_handles_commit 0; coordinator_flushes_batch 0; follower_fetches 1;"
+        " coordinator_handles_commit 0; coordinator_flushes_batch 0; controller_elects 1;"
+        " broker_applies_leadership 0; broker_applies_leadership 1; leader_advances_high_watermark"
+    )
 )
-KEEPS = (
-    *("coordinator_handles_commit 0", "coordinator_flushes_batch 0", "follower_fetches 1", "follower_fetches 2"),
-    *("leader_advances_high_watermark", "controller_elects 1", "broker_applies_leadership 0"),
-    *("broker_applies_leadership 1", "coordinator_loads 1", "coordinator_handles_commit 1"),
-    *("coordinator_flushes_batch 1", "follower_fetches 0"),
+KEEPS = tuple(
+    steps_in(
+        "coordinator_handles_commit 0; coordinator_flushes_batch 0; follower_fetches 1; follower_fetches 2;"
+        " leader_advances_high_watermark; controller_elects 1; broker_applies_leadership 0;"
+        " broker_applies_leadership 1; coordinator_loads 1; coordinator_handles_commit 1;"
+        " coordinator_flushes_batch 1; follower_fetches 0"
+    )
 )
-CONVERTS_TWICE = (
-    *("coordinator_converts_group 0", "coordinator_flushes_batch 0", "coordinator_converts_group 0"),
-    *("coordinator_flushes_batch 0", "follower_fetches 1", "leader_advances_high_watermark", "follower_fetches 1"),
-    *("controller_elects 1", "broker_applies_leadership 1", "coordinator_loads 1"),
+CONVERTS_TWICE = tuple(
+    steps_in(
+        "coordinator_converts_group 0; coordinator_flushes_batch 0; coordinator_converts_group 0;"
+        " coordinator_flushes_batch 0; follower_fetches 1; leader_advances_high_watermark;"
+        " follower_fetches 1; controller_elects 1; broker_applies_leadership 1; coordinator_loads 1"
+    )
 )
-LOADS = (
-    *("coordinator_converts_group 0", "coordinator_handles_member 0", "coordinator_flushes_batch 0"),
-    *("follower_fetches 1", "leader_advances_high_watermark", "follower_fetches 1", "leader_advances_high_watermark"),
-    *("controller_elects 1", "broker_applies_leadership 1", "coordinator_loads 1"),
+LOADS = tuple(
+    steps_in(
+        "coordinator_converts_group 0; coordinator_handles_member 0; coordinator_flushes_batch 0;"
+        " follower_fetches 1; leader_advances_high_watermark; follower_fetches 1;"
+        " leader_advances_high_watermark; controller_elects 1; broker_applies_leadership 1;"
+        " coordinator_loads 1"
+    )
 )
 
 

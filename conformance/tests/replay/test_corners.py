@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.tests.support.replay import instance_of, must_replay, trace_of
+from conformance.tests.support.replay import instance_of, must_replay, steps_in, trace_of
 from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
@@ -44,10 +44,10 @@ def test_each_producer_resends_its_own_records():
 
 def test_the_last_batch_of_a_snapshot_is_remembered_behind_later_ones():
     """A snapshot holds only the last batch; what is appended after the restart does not displace it."""
-    steps = [
-        *("producer_appends at 0", "producer_appends at 0", "broker_saves_producer_state at 0"),
-        *("broker_crashes 0", "broker_restarts 0 checkpoint 0", "producer_appends at 0"),
-    ]
+    steps = steps_in(
+        "producer_appends at 0; producer_appends at 0; broker_saves_producer_state at 0; broker_crashes 0;"
+        " broker_restarts 0 checkpoint 0; producer_appends at 0"
+    )
     values = {"enable_idempotence": 1, "producer_snapshots": 1, "records": 3, "log_size": 3}
     trace = trace_of(steps, "2.4", **values)
     remembered = must_replay(trace).cluster.observe().brokers[0].producers.remembered
@@ -58,11 +58,12 @@ def test_the_last_batch_of_a_snapshot_is_remembered_behind_later_ones():
 
 def test_an_idempotent_producer_waits_for_what_it_has_given_up_with_its_id():
     """Broker 1 has lost its disk, so that it refuses b; then c no longer counts in the model, although awaited."""
-    steps = [
-        *("producer_appends at 0", "producer_appends at 0", "broker_loses_disk 1", "broker_restarts 1 checkpoint 0"),
-        *("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"),
-        *("producer_begins_new_epoch after the answer of 1 to b", "producer_appends at 0", "producer_appends at 0"),
-    ]
+    steps = steps_in(
+        "producer_appends at 0; producer_appends at 0; broker_loses_disk 1;"
+        " broker_restarts 1 checkpoint 0; controller_fails_over to 1; broker_becomes_leader 1 in epoch 1;"
+        " producer_begins_new_epoch after the answer of 1 to b; producer_appends at 0;"
+        " producer_appends at 0"
+    )
     values = {"replicas": 2, "records": 5, "log_size": 5, "common_records": 1, "disk_losses": 1, "retries": 1}
     idempotent = {"enable_idempotence": 1, "max_in_flight_requests": 2, "min_insync_replicas": 1}
     must_replay(trace_of(steps[:-1], "2.1", **values, **idempotent))
@@ -74,44 +75,47 @@ IN_EPOCH_1 = ("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"
 NEXT_IS_REFUSED = {
     "a new epoch while a waits": (
         {"UNKNOWN_PID_POLICY": 1, "unclean_elections": 1},
-        [
-            *("request_fails of a", "producer_appends at 0"),
-            *("leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0", "producer_appends at 0"),
-            *("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1"),
-            "producer_begins_new_epoch after the answer of 1 to d",
-        ],
+        steps_in(
+            "request_fails of a; producer_appends at 0; leader_handles_fetch 0 from 1;"
+            " follower_applies_response 1 from 0; producer_appends at 0; broker_crashes 0;"
+            " controller_elects_unclean 1; broker_becomes_leader 1 in epoch 1;"
+            " producer_begins_new_epoch after the answer of 1 to d"
+        ),
     ),
     "an unknown producer whose records are lost": (
         {"unclean_elections": 1},
-        [
-            *("producer_appends at 0", "request_fails of b", "broker_crashes 0", "controller_elects_unclean 1"),
-            *("broker_becomes_leader 1 in epoch 1", "producer_begins_new_epoch after the answer of 1 to c"),
-        ],
+        steps_in(
+            "producer_appends at 0; request_fails of b; broker_crashes 0; controller_elects_unclean 1;"
+            " broker_becomes_leader 1 in epoch 1; producer_begins_new_epoch after the answer of 1 to c"
+        ),
     ),
     "from zero, and mistaken": (
         {"delete_records": 1},
         [
-            *("producer_appends at 0", "producer_appends at 0", "leader_handles_fetch 0 from 1"),
-            *("leader_deletes_records at 0 before 2", "producer_begins_from_zero after the answer of 0 to c"),
-            *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1", *IN_EPOCH_1),
-            *("leader_mistakes_request d at 1", "leader_mistakes_request c at 1"),
+            *steps_in(
+                "producer_appends at 0; producer_appends at 0; leader_handles_fetch 0 from 1;"
+                " leader_deletes_records at 0 before 2; producer_begins_from_zero after the answer of 0 to c;"
+                " follower_applies_response 1 from 0; leader_handles_fetch 0 from 1"
+            ),
+            *IN_EPOCH_1,
+            *steps_in("leader_mistakes_request d at 1; leader_mistakes_request c at 1"),
         ],
     ),
     "from zero while b waits": (
         {"delete_records": 1},
-        [
-            *("producer_appends at 0", "request_fails of b", "leader_deletes_records at 0 before 1"),
-            *("producer_begins_from_zero after the answer of 0 to c", "producer_resends b at 0"),
-            *("producer_resends c at 0", "producer_appends at 0"),
-        ],
+        steps_in(
+            "producer_appends at 0; request_fails of b; leader_deletes_records at 0 before 1;"
+            " producer_begins_from_zero after the answer of 0 to c; producer_resends b at 0;"
+            " producer_resends c at 0; producer_appends at 0"
+        ),
     ),
     "numbered anew again": (  # an answer to the new numbers counts (ProducerBatch.sequenceHasBeenReset)
         {"UNKNOWN_PID_POLICY": 1, "CLIENT_BUMPS_EPOCH": 1, "preferred_elections": 1, "producer_epochs": 3},
-        [
-            *("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a"),
-            *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
-            *("producer_begins_new_epoch after the answer of 1 to a", "producer_resends a at 1"),
-        ],
+        steps_in(
+            "request_fails of a; producer_appends at 0; producer_begins_new_epoch after the answer of 0 to a;"
+            " controller_elects_preferred 1; broker_becomes_leader 1 in epoch 1; producer_appends at 1;"
+            " producer_begins_new_epoch after the answer of 1 to a; producer_resends a at 1"
+        ),
     ),
 }
 
@@ -131,6 +135,7 @@ def test_a_transaction_has_one_producer_which_waits():
     must_replay(trace_of(steps, max_in_flight_requests=2, transactions=1))
 
 
+@pytest.mark.sampled
 def test_walks_omit_steps_for_which_a_producer_waits():
     instance = instance_of("2.1", (("max_in_flight_requests", 1), ("transactions", 1), ("log_size", 4)))
     for seed in range(40):
@@ -139,16 +144,13 @@ def test_walks_omit_steps_for_which_a_producer_waits():
 
 def test_a_response_can_move_the_high_watermark_below_the_log_start():
     """In the 2.1 tree, if a new leader has deleted less. ReplicaFetcherThread.processPartitionData."""
-    steps = [
-        *(
-            "controller_elects_preferred 1",
-            "broker_becomes_leader 1 in epoch 1",
-            "leader_deletes_records at 1 before 1",
-        ),
-        *("broker_bounces 2 checkpoint 0", "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 2"),
-        *("broker_becomes_follower 1 in epoch 2", "follower_reconciles 1 with 2", "leader_handles_fetch 2 from 1"),
-        *("leader_answers_parked_fetch 2 to 1", "follower_applies_response 1 from 2"),
-    ]
+    steps = steps_in(
+        "controller_elects_preferred 1; broker_becomes_leader 1 in epoch 1;"
+        " leader_deletes_records at 1 before 1; broker_bounces 2 checkpoint 0; controller_fails_over to 2;"
+        " broker_becomes_leader 2 in epoch 2; broker_becomes_follower 1 in epoch 2;"
+        " follower_reconciles 1 with 2; leader_handles_fetch 2 from 1; leader_answers_parked_fetch 2 to 1;"
+        " follower_applies_response 1 from 2"
+    )
     values = {"common_records": 1, "delete_records": 1, "preferred_elections": 1, "elections": 3}
     driver = must_replay(trace_of(steps, min_insync_replicas=1, **values))
     broker = driver.cluster.observe().brokers[1]
@@ -157,17 +159,14 @@ def test_a_response_can_move_the_high_watermark_below_the_log_start():
 
 def test_a_log_start_that_moved_back_is_checkpointed():
     """Truncation to a high watermark below the log start moves the log start, which a restart loads."""
-    steps = [
-        *(
-            "controller_elects_preferred 1",
-            "broker_becomes_leader 1 in epoch 1",
-            "leader_deletes_records at 1 before 1",
-        ),
-        *("broker_bounces 2 checkpoint 0", "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 2"),
-        *("broker_becomes_follower 1 in epoch 2", "follower_reconciles 1 with 2", "leader_handles_fetch 2 from 1"),
-        *("leader_answers_parked_fetch 2 to 1", "follower_applies_response 1 from 2", "broker_bounces 1 checkpoint 0"),
-        *("follower_reconciles 1 with 2", "broker_crashes 1"),
-    ]
+    steps = steps_in(
+        "controller_elects_preferred 1; broker_becomes_leader 1 in epoch 1;"
+        " leader_deletes_records at 1 before 1; broker_bounces 2 checkpoint 0; controller_fails_over to 2;"
+        " broker_becomes_leader 2 in epoch 2; broker_becomes_follower 1 in epoch 2;"
+        " follower_reconciles 1 with 2; leader_handles_fetch 2 from 1; leader_answers_parked_fetch 2 to 1;"
+        " follower_applies_response 1 from 2; broker_bounces 1 checkpoint 0; follower_reconciles 1 with 2;"
+        " broker_crashes 1"
+    )
     values = {"common_records": 1, "delete_records": 1, "preferred_elections": 1, "elections": 3, "bounces": 2}
     driver = must_replay(trace_of(steps, "2.0", min_insync_replicas=1, **values))
     assert driver.cluster.observe().brokers[1].log_start_offset == 0
@@ -175,11 +174,11 @@ def test_a_log_start_that_moved_back_is_checkpointed():
 
 def test_two_epochs_that_start_at_the_log_start_are_both_loaded():
     """Up to 2.0, LeaderEpochFileCache.clearAndFlushEarliest does nothing where no entry begins below the log start."""
-    steps = [
-        *("producer_appends at 0", "broker_crashes 1", "controller_removes_dead_follower 1"),
-        *("broker_becomes_leader 0 in epoch 1", "leader_deletes_records at 0 before 1", "producer_appends at 0"),
-        *("broker_crashes 0", "broker_restarts 0 checkpoint 2"),
-    ]
+    steps = steps_in(
+        "producer_appends at 0; broker_crashes 1; controller_removes_dead_follower 1;"
+        " broker_becomes_leader 0 in epoch 1; leader_deletes_records at 0 before 1; producer_appends at 0;"
+        " broker_crashes 0; broker_restarts 0 checkpoint 2"
+    )
     values = {"replicas": 2, "min_insync_replicas": 1, "crashes": 2, "delete_records": 1}
     driver = must_replay(trace_of(steps, "2.0", **values))
     entries = driver.cluster.observe().brokers[0].epoch_entries
@@ -224,13 +223,13 @@ def test_a_fetch_missing_in_the_model_is_kept_and_observed():
 @pytest.mark.parametrize("protocol", ["2.0", "2.1"])
 def test_an_epoch_that_ends_earlier_in_the_followers_log_is_truncated_there(protocol):
     """KIP-279 truncates to the smaller end; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
-    steps = [
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-        *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
-        *("producer_appends at 0", "producer_appends at 0", "controller_elects_preferred 0"),
-        *("broker_becomes_leader 0 in epoch 2", "producer_appends at 0", "broker_becomes_follower 1 in epoch 2"),
-        "follower_reconciles 1 with 0",
-    ]
+    steps = steps_in(
+        "producer_appends at 0; leader_handles_fetch 0 from 1; follower_applies_response 1 from 0;"
+        " controller_elects_preferred 1; broker_becomes_leader 1 in epoch 1; producer_appends at 1;"
+        " producer_appends at 0; producer_appends at 0; controller_elects_preferred 0;"
+        " broker_becomes_leader 0 in epoch 2; producer_appends at 0; broker_becomes_follower 1 in epoch 2;"
+        " follower_reconciles 1 with 0"
+    )
     driver = must_replay(trace_of(steps, protocol, records=5, log_size=4, preferred_elections=2))
     assert acts.payloads(driver.cluster, 0) == ("a", "c", "d", "e")
     assert acts.payloads(driver.cluster, 1) == ("a",)

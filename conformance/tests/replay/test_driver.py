@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.replay import trace_of
+from conformance.tests.support.replay import steps_in, trace_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import AlterIsrRequest
 from isrcheck.conformance.implemented import UntimelyError
@@ -42,7 +42,7 @@ def test_replay_writes_no_field_of_a_broker(module):
         for target in [*targets, node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets:
             if isinstance(target, ast.Attribute):
                 assert isinstance(target.value, ast.Name)
-                assert target.value.id in ("self", *(("one", "known") if module in (timing, kraft_timing) else ()))
+                assert target.value.id in ("self", *(("one", "fetches") if module in (timing, kraft_timing) else ()))
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"setattr", "vars", "delattr", "exec", "eval"}
     private = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
@@ -93,10 +93,10 @@ def test_every_variable_but_the_budgets_is_compared(protocol, values):
 
 
 def test_time_passes_before_the_last_fetch_of_the_kept_follower():
-    steps = [
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-        *("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {2}"),
-    ]
+    steps = steps_in(
+        "producer_appends at 0; leader_handles_fetch 0 from 1; follower_applies_response 1 from 0;"
+        " leader_handles_fetch 0 from 1; leader_shrinks_isr 0 by {2}"
+    )
     trace = trace_of(steps, "0.11")
     assert timing_of(trace).pauses == {3}
     assert replay(trace, Driver()) is None
@@ -132,13 +132,13 @@ def test_a_checkpoint_is_a_high_watermark_that_the_broker_had():
 
 def test_an_impossible_checkpoint_is_reported():
     steps = [
-        *("producer_appends at 0", "producer_appends at 0"),
+        *steps_in("producer_appends at 0; producer_appends at 0"),
         *(
             step
             for f in (1, 2)
             for step in (f"leader_handles_fetch 0 from {f}", f"follower_applies_response {f} from 0")
         ),
-        *("leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2", "broker_crashes 0"),
+        *steps_in("leader_handles_fetch 0 from 1; leader_handles_fetch 0 from 2; broker_crashes 0"),
     ]
     with pytest.raises(
         UntimelyError, match="restarts broker 0 with a checkpointed high watermark of 1, which it has not"
@@ -152,21 +152,21 @@ def test_a_checkpoint_older_than_the_start_is_set_up_at_the_start():
     assert replay(trace, Driver()) is None
 
 
-PROPOSED = [
-    *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-    *("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {2}"),
-]
+PROPOSED = steps_in(
+    "producer_appends at 0; leader_handles_fetch 0 from 1; follower_applies_response 1 from 0;"
+    " leader_handles_fetch 0 from 1; leader_shrinks_isr 0 by {2}"
+)
 HANDLED = "controller_handles_alter_partition of 0"
 LOST = "answer_to_leader_is_lost to 0"
 
 
 def test_a_fetch_from_a_log_that_diverges_is_no_sign_of_having_caught_up():
-    steps = [
-        *("producer_appends at 0", "controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1"),
-        *("broker_becomes_follower 0 in epoch 1", "broker_becomes_follower 2 in epoch 1"),
-        *("leader_handles_fetch 1 from 2", "leader_handles_fetch 1 from 0", "producer_appends at 1"),
-        "leader_shrinks_isr 1 by {0}",
-    ]
+    steps = steps_in(
+        "producer_appends at 0; controller_elects_preferred 1; broker_becomes_leader 1 in epoch 1;"
+        " broker_becomes_follower 0 in epoch 1; broker_becomes_follower 2 in epoch 1;"
+        " leader_handles_fetch 1 from 2; leader_handles_fetch 1 from 0; producer_appends at 1;"
+        " leader_shrinks_isr 1 by {0}"
+    )
     trace = trace_of(steps, "2.8", preferred_elections=1, records=2)
     assert timing_of(trace).pauses == {5}
     assert replay(trace, Driver()) is None
@@ -224,7 +224,9 @@ def test_values_that_a_driver_omits_are_not_compared():
     assert (found.position, found.variable) == (1, "log_end_offset")
     assert found.lines(trace) == [
         "diverges after step 1 (producer_appends at 0), first in log_end_offset:",
-        *("--- model", "+++ system", "@@ -11 +11 @@"),
+        "--- model",
+        "+++ system",
+        "@@ -11 +11 @@",
         "-log_end_offset             [1 0 0]",
         "+log_end_offset             [1 1 0]",
     ]

@@ -19,6 +19,7 @@ from conformance.tests.support.replay import (
     WITH_TRANSACTIONS,
     ZOOKEEPER,
     must_replay,
+    steps_in,
     walk_of,
 )
 
@@ -42,43 +43,56 @@ FOUR_BROKERS = MappingProxyType({"replicas": 4, "elections": 4, "min_insync_repl
 UNTOUCHED = MappingProxyType({**EVERY_CLIENT, "delete_records": 0})
 """In the model, a read_committed reader reads past an open transaction whose first records were deleted."""
 
-FAULTS = {
-    *("broker_loses_power", "broker_loses_disk", "controller_elects_preferred", "controller_elects_unclean"),
-    "producer_retries",
-}
+FAULTS = set(
+    steps_in(
+        "broker_loses_power; broker_loses_disk; controller_elects_preferred; controller_elects_unclean;"
+        " producer_retries"
+    )
+)
 FIRST_OF_TWO = {"follower_takes_high_watermark_first"}
 OUT_OF_RANGE = {"follower_is_out_of_range"}
-ALTER_ISR = {
-    *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost", "follower_truncates"),
-    "follower_takes_high_watermark_first",
-}
+ALTER_ISR = set(
+    steps_in(
+        "controller_handles_alter_partition; leader_hears_answer; answer_to_leader_is_lost;"
+        " follower_truncates; follower_takes_high_watermark_first"
+    )
+)
 REASSIGNED_AT_ONCE = {"controller_begins_reassignment", "controller_reassigns_without_leader"}
 BROKERS = {
-    *("controller_fences_broker", "controller_fences_leader", "controller_fences_last_leader"),
-    *("controller_unfences_broker", "broker_applies_metadata", "broker_asks_to_shut_down", "broker_shuts_down"),
-    *("leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
+    *steps_in(
+        "controller_fences_broker; controller_fences_leader; controller_fences_last_leader;"
+        " controller_unfences_broker; broker_applies_metadata; broker_asks_to_shut_down; broker_shuts_down;"
+        " leader_asks_to_shut_down; last_leader_asks_to_shut_down"
+    ),
     *REASSIGNED_AT_ONCE,
-    *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches", "late_fetch_is_lost"),
+    *steps_in("broker_crashes_while_it_fetches; broker_loses_disk_while_it_fetches; late_fetch_is_lost"),
 }
 REASSIGNED = MappingProxyType({"reassignments": 3, "partition_changes": 10, "elections": 6, "crashes": 2})
 REASSIGNMENTS = {
-    *(*REASSIGNED_AT_ONCE, "controller_completes_reassignment", "controller_cancels_reassignment"),
+    *REASSIGNED_AT_ONCE,
+    "controller_completes_reassignment",
+    "controller_cancels_reassignment",
 }
 ADMINISTERED = MappingProxyType(
     {**REASSIGNED, "records": 2, "log_size": 2, "fencings": 2, "shutdowns": 2, "min_isr_changes": 2}
     | {"unregistrations": 1, "folder_deletions": 1, "directory_reports": 1, "dropped_metadata": 1}
 )
-ADMINISTRATORS = {
-    *("operator_changes_min_insync_replicas", "broker_reads_configuration", "controller_unregisters_broker"),
-    *("broker_drops_metadata", "controller_begins_reassignment", "controller_reassigns_without_leader"),
-}
+ADMINISTRATORS = set(
+    steps_in(
+        "operator_changes_min_insync_replicas; broker_reads_configuration;"
+        " controller_unregisters_broker; broker_drops_metadata; controller_begins_reassignment;"
+        " controller_reassigns_without_leader"
+    )
+)
 LATE_FETCHES = MappingProxyType(
     {"late_fetches": 2, "crashes": 2, "disk_losses": 1, "fencings": 1, "partition_changes": 8, "elections": 4}
 )
-CLIENTS = {
-    *("producer_appends_in_transaction", "coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
-    *("leader_deletes_records", "follower_starts_over", "producer_retries"),
-}
+CLIENTS = set(
+    steps_in(
+        "producer_appends_in_transaction; coordinator_commits; coordinator_aborts; leader_appends_marker;"
+        " leader_deletes_records; follower_starts_over; producer_retries"
+    )
+)
 
 
 KRAFT_IN_CI = [("3.3", EVERY_KRAFT_FAULT), ("4.1", REASSIGNED), ("4.1", SESSIONS), ("3.5", LATE_FETCHES)]
@@ -88,6 +102,7 @@ SEEDS = [range(35), recorded(range(35, 150))]
 """150 walks of every configuration, in two parts; each part takes every expected action."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize(
     ("protocol", "values", "also"),

@@ -25,6 +25,7 @@ from conformance.tests.support.replay import (
     instance_of,
     must_replay,
     refusal_of,
+    steps_in,
     walk_of,
 )
 from isrcheck.checker.cli import main as check
@@ -64,21 +65,27 @@ def test_the_cluster_agrees_with_the_model(protocol, seeds):
         must_replay(trace, seed)
         taken |= {step.action for step in trace.steps}
     # All that the default configuration has, but for what is rare there (test_replay_faults.py).
-    expected = {
-        *("producer_appends", "producer_is_refused", "leader_handles_fetch", "leader_answers_parked_fetch"),
-        *("follower_applies_response", "response_is_lost", "leader_shrinks_isr"),
-        *("broker_crashes", "broker_restarts"),
-    }
+    expected = set(
+        steps_in(
+            "producer_appends; producer_is_refused; leader_handles_fetch; leader_answers_parked_fetch;"
+            " follower_applies_response; response_is_lost; leader_shrinks_isr; broker_crashes;"
+            " broker_restarts"
+        )
+    )
     if protocol in KRAFT:
-        expected |= {
-            *("controller_fences_broker", "controller_fences_leader"),
-            *("controller_unfences_broker", "broker_applies_metadata"),
-        }
+        expected |= set(
+            steps_in(
+                "controller_fences_broker; controller_fences_leader; controller_unfences_broker;"
+                " broker_applies_metadata"
+            )
+        )
     else:
-        expected |= {
-            *("controller_fails_over", "controller_removes_dead_follower", "broker_becomes_leader"),
-            "broker_becomes_follower",
-        }
+        expected |= set(
+            steps_in(
+                "controller_fails_over; controller_removes_dead_follower; broker_becomes_leader;"
+                " broker_becomes_follower"
+            )
+        )
     if protocol in SINCE_ALTER_ISR:
         expected |= {"controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost"}
         expected |= {"follower_truncates"}
@@ -88,6 +95,7 @@ def test_the_cluster_agrees_with_the_model(protocol, seeds):
     assert taken - RARE == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "values"),
     sampled(
@@ -109,6 +117,7 @@ def test_walks_with_kernel_and_with_cpython_are_equal(protocol, values):
 GOLDEN = [path for path in sorted(golden.FOLDER.glob("*.txt")) if path.stem.startswith("kafka")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_every_golden_trace_replays(path):
     trace = golden.derive(golden.read(path.read_text(encoding="utf-8")))
@@ -144,7 +153,7 @@ def write_counterexamples(run, depth, folder):
         assert check(["--bound", str(depth), "--engine", "local", "--out", str(folder)]) == 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_every_counterexample_of_the_matrix_replays(matrix):
     traces, count = matrix
     assert len(traces) == count
@@ -152,7 +161,7 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay(trace, trace.property_name)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
     """Compares the acknowledged records with those that a consumer of the leader receives at the end."""
     lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]

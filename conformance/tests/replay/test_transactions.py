@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import must_agree
+from conformance.tests.support.replay import must_agree, steps_in
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.compare import replay
@@ -81,6 +81,7 @@ def test_the_system_agrees_with_a_golden_trace(name: str) -> None:
     must_agree(golden_trace(name), OnCluster())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", MODEL.protocols)
 def test_the_system_agrees_with_random_walks(protocol: str) -> None:
     other = MODEL.instance(protocol, EVERY_FAULT | CONFIGURATIONS[protocol])
@@ -101,19 +102,23 @@ def test_a_seeded_bug_is_seen(bug: TransactionBug) -> None:
     assert (divergence.position, divergence.variable or divergence.why) == (position, what)
 
 
-EARLY = (
-    *("producer_begins_transaction 0", "producer_adds_partition 0 adds 0", "transaction_log_is_replicated"),
-    *("producer_aborts 0", "end_txn_is_sent_again of producer 0", "coordinator_handles_end_txn of producer 0"),
-    *("transaction_log_is_replicated", "coordinator_sends_marker to 0", "leader_appends_marker 0"),
-    *("coordinator_learns_of_marker from 0", "coordinator_completes_transaction", "transaction_log_is_replicated"),
-    *("producer_learns_of_abort 0", "producer_begins_transaction 0", "producer_adds_partition 0 adds 0"),
-    *("transaction_log_is_replicated", "coordinator_handles_late_end_txn", "producer_aborts 0"),
-    "transaction_log_is_replicated",
+EARLY = tuple(
+    steps_in(
+        "producer_begins_transaction 0; producer_adds_partition 0 adds 0; transaction_log_is_replicated;"
+        " producer_aborts 0; end_txn_is_sent_again of producer 0; coordinator_handles_end_txn of producer 0;"
+        " transaction_log_is_replicated; coordinator_sends_marker to 0; leader_appends_marker 0;"
+        " coordinator_learns_of_marker from 0; coordinator_completes_transaction;"
+        " transaction_log_is_replicated; producer_learns_of_abort 0; producer_begins_transaction 0;"
+        " producer_adds_partition 0 adds 0; transaction_log_is_replicated; coordinator_handles_late_end_txn;"
+        " producer_aborts 0; transaction_log_is_replicated"
+    )
 )
 """The late copy of an EndTxn aborts the next transaction, and then its producer aborts it, too."""
-COMPLETES = (
-    *("coordinator_sends_marker to 0", "leader_appends_marker 0", "coordinator_learns_of_marker from 0"),
-    *("coordinator_completes_transaction", "transaction_log_is_replicated"),
+COMPLETES = tuple(
+    steps_in(
+        "coordinator_sends_marker to 0; leader_appends_marker 0; coordinator_learns_of_marker from 0;"
+        " coordinator_completes_transaction; transaction_log_is_replicated"
+    )
 )
 
 
@@ -130,9 +135,13 @@ def test_a_producer_whose_transaction_was_ended_by_another_request_learns_of_it_
 
 
 FENCED = (
-    *("producer_begins_transaction 0", "producer_adds_partition 0 adds 0", "transaction_log_is_replicated"),
-    *("producer_sends_record 0 to 0", "producer_aborts 0", "coordinator_handles_end_txn of producer 0"),
-    *("transaction_log_is_replicated", *COMPLETES, "producer_learns_of_abort 0", "producer_asks_for_new_epoch 0"),
+    *steps_in(
+        "producer_begins_transaction 0; producer_adds_partition 0 adds 0; transaction_log_is_replicated;"
+        " producer_sends_record 0 to 0; producer_aborts 0; coordinator_handles_end_txn of producer 0;"
+        " transaction_log_is_replicated"
+    ),
+    *COMPLETES,
+    *steps_in("producer_learns_of_abort 0; producer_asks_for_new_epoch 0"),
 )
 """A producer that gave up a record asks for a new epoch; its request is under way."""
 

@@ -14,6 +14,7 @@ from conformance.tests.support.markup import Parts
 from conformance.tests.support.places import PROJECT, RECORDINGS
 from isrcheck.checker.cli import main as check
 from isrcheck.checker.cli import options_of
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.report import content
 from isrcheck.conformance.report.folder import files_of
@@ -23,6 +24,11 @@ from isrcheck.traces.command.gallery import trace_of
 from isrcheck.traces.kafka.actions import ACTIONS
 from isrcheck.traces.pages.folder import alone
 from isrcheck.traces.pages.shell import Page
+
+pytestmark = pytest.mark.sampled
+
+WIDTH_OF_CODE = 140
+"""The longest line that a sketch may have, in characters."""
 
 REPORTS = PROJECT / "docs" / "reports"
 FILES = {"index.html", "issue.txt", "history.html", "history.svg", "history.itf.json", "replay.sh"}
@@ -48,7 +54,8 @@ def report_in(failure: Failure) -> Report:
     return report
 
 
-SEARCHES = [(name, number) for name, one in FAILURES.items() for number in range(len(report_in(one).searches))]
+REPORT_OF = {name: report_in(failure) for name, failure in FAILURES.items()}
+SEARCHES = [(name, number) for name, report in REPORT_OF.items() for number in range(len(report.searches))]
 """Each search with a change, as the failure's name and its number there."""
 
 
@@ -72,16 +79,9 @@ def test_the_reports_are_what_the_command_makes(
     assert main(["report", "-o", str(made)]) == 0
     names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
     assert names == {path.relative_to(REPORTS).as_posix() for path in REPORTS.rglob("*") if path.is_file()}
-    assert names == {
-        "index.html",
-        "style.css",
-        "script.js",
-        *(
-            f"{name}/{file}"
-            for name in FAILURES
-            for file in {*FILES, report_in(FAILURES[name]).sketch.file.rpartition("/")[2]}
-        ),
-    }
+    tests = {name: report.sketch.file.rpartition("/")[2] for name, report in REPORT_OF.items()}
+    own = {f"{name}/{file}" for name in FAILURES for file in {*FILES, tests[name]}}
+    assert names == {"index.html", "style.css", "script.js"} | own
     for name in names:
         how = f"{name}: rewrite with: isrcheck report -o docs/reports --force"
         assert (made / name).read_bytes() == (REPORTS / name).read_bytes(), how
@@ -127,7 +127,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_every_step_names_its_code_in_kafka(name: str) -> None:
-    report = report_in(FAILURES[name])
+    report = REPORT_OF[name]
     trace = trace_of(report.history, "check")
     assert trace.verdict == report.history.verdict == "VIOLATED"
     nameless = {step.action for step in trace.steps if not content.methods(trace.instance, step.action)}
@@ -137,7 +137,7 @@ def test_every_step_names_its_code_in_kafka(name: str) -> None:
 
 
 def test_the_methods_of_an_action_are_those_of_its_docstring() -> None:
-    instance = report_in(FAILURES["missed_demotion"]).history.instance
+    instance = REPORT_OF["missed_demotion"].history.instance
     assert content.methods(instance, "broker_applies_metadata") == (
         "TopicDelta.localChanges, Partition.makeLeader, makeFollower"
     )
@@ -150,11 +150,11 @@ def test_the_methods_of_an_action_are_those_of_its_docstring() -> None:
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_sketch_is_one_whole_test(name: str) -> None:
-    sketch = report_in(FAILURES[name]).sketch
+    sketch = REPORT_OF[name].sketch
     assert sketch.text.count(f"{sketch.name}(") == sketch.text.count("@Test") == 1
     assert all(sketch.text.count(left) == sketch.text.count(right) for left, right in ("()", "{}", "[]"))
     assert "today: " in sketch.text
-    assert max(map(len, sketch.text.splitlines())) <= 140
+    assert max(map(len, sketch.text.splitlines())) <= WIDTH_OF_CODE
 
 
 def test_a_test_of_the_controller_is_java() -> None:
@@ -174,7 +174,7 @@ def test_a_test_of_the_controller_is_java() -> None:
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_the_recordings_are_there(name: str) -> None:
-    for evidence in report_in(FAILURES[name]).evidence:
+    for evidence in REPORT_OF[name].evidence:
         for recording in evidence.recordings:
             assert (RECORDINGS / recording.name).exists()
 
@@ -186,16 +186,16 @@ def test_the_commands_are_commands(name: str, tmp_path: Path, capsys: pytest.Cap
     commands = [shlex.split(line) for line in lines if not line.startswith("#")]
     assert {words[0] for words in commands} <= {"check", "trace", "conform"}
     checked = [options_of(words[1:]) for words in commands if words[0] == "check"]
-    assert len(checked) == 2 + len(report_in(FAILURES[name]).searches)
+    assert len(checked) == 2 + len(REPORT_OF[name].searches)
     assert main(["report", name, "-o", str(tmp_path / "report")]) == 0
     capsys.readouterr()
     replays = ["replay", str(tmp_path / "report" / "history.itf.json")]
     if "conform replay history.itf.json" not in lines:  # the cluster takes a divided step as one event
         assert name in ("fetch_counts_in_the_next_epoch", "checked_answer_truncates_later")
-        assert main(replays) == 3
+        assert main(replays) == UNDECIDED
         return
     assert main(replays) == 0
-    steps = report_in(FAILURES[name]).history.depth
+    steps = REPORT_OF[name].history.depth
     assert f"replayed, {steps} steps; system and model agree after every step" in capsys.readouterr().out
 
 
@@ -265,13 +265,14 @@ def test_hostile_text_is_text_in_an_issue(hostile: Failure) -> None:
 
 
 def search_of(name: str, number: int) -> Search:
-    return report_in(FAILURES[name]).searches[number]
+    return REPORT_OF[name].searches[number]
 
 
 def slow(one: tuple[str, int]) -> object:
     return (recorded if search_of(*one).states > MANY_STATES else exhaustive)(one)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "number"), [slow(one) for one in SEARCHES])
 def test_a_search_with_the_change_is_as_the_report_says(
     name: str, number: int, capsys: pytest.CaptureFixture[str]
@@ -279,7 +280,7 @@ def test_a_search_with_the_change_is_as_the_report_says(
     one = search_of(name, number)
     commands = [shlex.split(line) for line in texts_of(FAILURES[name])["replay.sh"].splitlines()]
     checks = [words for words in commands if words[:2] == ["check", "kafka"]][1:]
-    assert check([*checks[number][1:], "--memory", "8G"]) == (12 if one.breaks else 0)
+    assert check([*checks[number][1:], "--memory", "8G"]) == (VIOLATED if one.breaks else DONE)
     out = capsys.readouterr().out
     assert "UNREACHABLE" not in out
     assert re.findall(r"^(\w+) +VIOLATED", out, re.MULTILINE) == list(one.breaks)
@@ -289,10 +290,11 @@ def test_a_search_with_the_change_is_as_the_report_says(
     assert ("no state is left" in out) is one.exhausted
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [(recorded if name in LONG else exhaustive)(name) for name in FAILURES])
 def test_no_shorter_history_exists(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    history = report_in(FAILURES[name]).history
+    history = REPORT_OF[name].history
     words = shlex.split(content.search_of(history))[1:]
-    assert check(words) == 12
+    assert check(words) == VIOLATED
     told = f"^{history.property_name} +{history.verdict} at step {history.depth} "
     assert len(re.findall(told, capsys.readouterr().out, re.MULTILINE)) == 1

@@ -14,7 +14,7 @@ from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan
-from isrcheck.conformance.follow.runs import Outcome, follow_log
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
 
@@ -31,6 +31,35 @@ def followed(folder: Path, text: str, **limits: int) -> list[Outcome]:
     path = folder / "log.ndjson"
     path.write_text(text, encoding="utf-8")
     return list(follow_log(path, **limits))
+
+
+def only_follows(folder: Path, text: str, events: int | None = None, *, is_complete: bool = True) -> list[Outcome]:
+    """The outcomes of the runs in a log with this text, which all follow; what is observed of a complete log leaves one
+    possibility open, and never more."""
+    outcomes = followed(folder, text)
+    assert [outcome.spell() for outcome in outcomes if outcome.verdict is not Verdict.FOLLOWED] == []
+    assert events in (None, sum(outcome.events for outcome in outcomes))
+    if is_complete:
+        assert {(outcome.possible, outcome.largest, outcome.missing) for outcome in outcomes} == {(1, 1, 0)}
+    return outcomes
+
+
+def bridged(folder: Path, text: str) -> None:
+    """The log follows although it lacks events, with several possibilities."""
+    outcomes = only_follows(folder, text, is_complete=False)
+    assert sum(outcome.missing for outcome in outcomes) > 0
+    assert max(outcome.largest for outcome in outcomes) > 1
+
+
+def first_rejection(folder: Path, text: str) -> tuple[int, str]:
+    """The rejected event of a log, counted from 1 through all runs, and the reason without line numbers.
+
+    The runs before it follow, and there is no run after it.
+    """
+    *earlier, outcome = followed(folder, text)
+    assert {run.verdict for run in earlier} <= {Verdict.FOLLOWED}
+    assert outcome.verdict is Verdict.REJECTED
+    return sum(run.events for run in earlier) + outcome.events + 1, without_line(str(outcome.candidates[0]))
 
 
 def lines_of(text: str) -> list[dict[str, Any]]:
@@ -76,6 +105,14 @@ def every_kind(folder: Path) -> Path:
         stream.write(json.dumps({"run": "7.2"}) + "\n")
     run_log(folder / "i.ndjson", 3, 300)
     return folder
+
+
+def produce(n: int, value: str, index: int = 0, **topic: str) -> dict[str, Any]:
+    """A Produce request in a wire recording, with one record for a partition of a topic."""
+    batch = {"leader_epoch": -1, "control": False, "records": [{"offset": 0, "value": value}]}
+    body = {"acks": -1, "topic_data": [{**topic, "partition_data": [{"index": index, "records": [batch]}]}]}
+    line = {"n": n, "t": 0, "kind": "request", "client": "p", "broker": 1, "api": "Produce", "correlation": n}
+    return line | {"body": body}
 
 
 def without_times(out: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Ended:
 
     @property
     def complaints(self) -> str:
-        """What it printed on stderr besides notes on compilation."""
+        """The lines on stderr, without notes on compilation."""
         return "".join(line for line in self.err.splitlines(keepends=True) if not line.startswith("compiling "))
 
 
@@ -61,3 +62,20 @@ def ran(
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def interrupted_when(progress: str, command: str, *more: object, folder: Path) -> Ended:
+    """Run a `check` that reports its progress at once, and press Ctrl-C when it reports this."""
+    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0"
+    with subprocess.Popen(
+        words_of(command, *more, script=script),
+        cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        while progress not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    return Ended(process.returncode, out, err)

@@ -128,6 +128,11 @@ def _enabled(protocol: str, values: tuple[tuple[str, int], ...]) -> Enabled:
     return enabled_steps(instance_of(protocol, values))
 
 
+def steps_in(text: str) -> list[str]:
+    """The steps of a text, which has semicolons between them."""
+    return text.split("; ")
+
+
 def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trace:
     """The trace of these steps from the last initial state, in which every replica is in the ISR."""
     instance = instance_of(protocol, tuple(values.items()))

@@ -136,7 +136,7 @@ def run_of(folder: Path) -> dict[str, Any]:
         assert ids[result["ruleIndex"]] == result["ruleId"]
         assert result["message"]["text"]
         assert result["kind"] in ("fail", "open")
-        # A level says how grave a failure is; what is no failure has none.
+        # Only failures have a level, which says how grave they are.
         assert (result["level"] == "none") == (result["kind"] != "fail")
         assert all(type(value) is str for value in result["partialFingerprints"].values())
         for suppression in result.get("suppressions", []):

@@ -1,24 +1,24 @@
 """Exhaustive searches of models, in which tests look for failures at known depths.
 
-In:  a model or an instance, a protocol, the values of entries.
-Out: the search, which is run once for all tests that look at it; what fails in it, and at which depth.
+A search is run once for all tests that look at it; they ask what fails in it, and at which depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
-from isrcheck.checker.results.verdict import Verdict
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Instance, Model
+from isrcheck.models.language.model import Instance, Model, Step
+from isrcheck.models.run import Cells, State, successors
 from isrcheck.traces.format.certify import from_steps
 
 Values = Mapping[str, int]
 SEARCHES: dict[tuple[str, str], Exploration] = {}
-"""By the digest of an instance, and its protocol."""
+"""The searches, by the digest of the instance and its protocol."""
 
 
 def searched(model: Model, protocol: str, values: Values) -> Exploration:
@@ -54,22 +54,40 @@ def reached(found: Exploration) -> set[str]:
 
 
 def steps_to(instance: Instance, name: str) -> list[str]:
-    """The steps of the shortest counterexample, or permitted failure, of a property."""
-    found = explore(instance, Limits(), only=[name]).findings[name]
-    path = found.found.path or found.permitted.path
+    """The steps of the shortest counterexample, or permitted failure, of a property, certified in plain Python."""
+    findings = explore(instance, Limits(), only=[name]).findings[name]
+    path, word = (findings.found.path, "VIOLATED") if findings.found.path else (findings.permitted.path, "PERMITTED")
     assert path is not None
-    return [instance.spell_step(instance.step(number)) for number in path.steps]
+    return [instance.spell_step(step) for step in from_steps(instance, path.initial, path.steps, name, "", word).steps]
 
 
-def certify(instance: Instance, judged: Iterable[Verdict]) -> None:
-    """Take every failing path of these verdicts again in plain Python."""
-    for one in judged:
-        for _, path, word in one.failing_paths:
-            from_steps(instance, path.initial, path.steps, one.prop.name, "", word, path.loop)
+def certified(instance: Instance) -> tuple[int, dict[str, str]]:
+    """The number of states of an exhaustive search, and the verdict on each property as text. Every failing path is
+    taken again in plain Python."""
+    found = explore(instance, Limits(memory=1 << 30))
+    assert found.exhausted
+    judged = verdicts(found)
+    for verdict in judged:
+        for _, path, word in verdict.failing_paths:
+            from_steps(instance, path.initial, path.steps, verdict.prop.name, "", word, path.loop)
+    return found.distinct, {verdict.prop.name: verdict.text for verdict in judged}
+
+
+def transitions(instance: Instance) -> Iterator[tuple[State, Step, Cells]]:
+    """Every step from every reachable state, computed in plain Python: the state, the step, the state after it."""
+    reached = set(instance.initial_states)
+    waiting = list(reached)
+    while waiting:
+        cells = waiting.pop()
+        for step, after in successors(instance, cells):
+            yield State(instance, cells), step, after
+            if after not in reached:
+                reached.add(after)
+                waiting.append(after)
 
 
 def spelled(values: object) -> str:
-    """A configuration in the name of a test; anything else as text."""
+    """A parameter in the name of a test."""
     if not isinstance(values, dict):
         return str(values)
     return " ".join(f"{entry}={value}" for entry, value in sorted(values.items()))

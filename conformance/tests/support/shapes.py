@@ -47,7 +47,7 @@ class _Module:
 
     @cached_property
     def fields(self) -> dict[str, tuple[str, int]]:
-        """What each field and each part of a record is, and its number of indices."""
+        """The kind of each field and of each part of a record, with its number of indices."""
         found = {}
         for holder in [self.classes["State"], *(self.classes[name] for name in self.named("Record"))]:
             for one in holder.body:
@@ -70,7 +70,7 @@ class _Module:
                         yield from self.shape(node, subsets)
 
     def label(self, node: ast.AST, subsets: set[str]) -> str:
-        """What an operand is; a star for a number, whatever gives it."""
+        """The kind of an operand; a star for a number, however it is written."""
         match node:
             case ast.Name(id=name):
                 for label, names in (
@@ -100,7 +100,7 @@ class _Module:
         return "*"
 
     def place(self, node: ast.expr, subsets: set[str]) -> str:
-        """What `s.field[i][j].part[k]` is."""
+        """The kind of `s.field[i][j].part[k]`."""
         match node:
             case ast.Subscript(value=ast.Name(id=name)) if name in subsets:
                 return "*"

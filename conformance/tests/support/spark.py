@@ -40,7 +40,7 @@ QUICK = {
 """Settings of a session on the cluster that only save time."""
 
 EXECUTOR_MEMORY = 512 << 20
-"""Little more than the least that Spark takes."""
+"""The memory of an executor in bytes: little more than the minimum that Spark accepts."""
 
 
 def silent(message: str) -> None:

@@ -360,8 +360,27 @@ def full(s):
 '''
 
 
-def own_model(folder: Path) -> Path:
-    """A model file as a user would write it."""
-    path = folder / "parcels.py"
-    path.write_text(OWN_MODEL, encoding="utf-8")
+def own_model(folder: Path, **changes: str) -> Path:
+    """A model file as a user would write it, with changes: names of CHANGES, each with what takes the text's place."""
+    path, text = folder / "parcels.py", OWN_MODEL
+    for name, new in changes.items():
+        assert CHANGES[name] in text
+        text = text.replace(CHANGES[name], new)
+    path.write_text(text, encoding="utf-8")
     return path
+
+
+CHANGES = {
+    "busy": "    BUSY = 1\n",
+    "count": "count = field(values=between(0, 9))",
+    "all_three": "return s.count < 9 and",
+    "loses": "@action\ndef clerk_loses",
+    "nothing_is_lost": "@always\ndef nothing_is_lost(s):\n",
+}
+"""Texts of the model that tests change."""
+
+
+def hostile_model(folder: Path, sign: str, **changes: str) -> Path:
+    """The same, with a sign before the names of moods, which is written as in Python."""
+    spelling = f"    @property\n    def spelling(self):\n        return '{sign}' + self.name\n"
+    return own_model(folder, busy=f"{CHANGES['busy']}\n{spelling}", **changes)

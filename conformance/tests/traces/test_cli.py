@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
+from conformance.tests.support.trace import CLASSIC, hostile_model, kafka, own_model, trace, weak_isr
+from isrcheck.commands.exit_codes import INTERRUPTED
 from isrcheck.commands.program import MOST_MESSAGE
 from isrcheck.models import registry
 from isrcheck.traces import cli
@@ -36,16 +37,21 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return err.removeprefix("trace: ").rstrip("\n")
 
 
+def shown(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
+    """The output of a command that complains about nothing."""
+    assert cli.main([str(argument) for argument in arguments]) == code
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
 def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", str(written)]) == 0
-    assert capsys.readouterr() == ("\n".join(view(weak_isr())) + "\n", "")
-    assert cli.main(["show", "--full", str(written)]) == 0
-    assert capsys.readouterr() == ("\n".join(view(weak_isr(), full=True)) + "\n", "")
+    assert shown(capsys, "show", written) == "\n".join(view(weak_isr())) + "\n"
+    assert shown(capsys, "show", "--full", written) == "\n".join(view(weak_isr(), full=True)) + "\n"
 
 
 def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "--help"]) == 0
-    out = capsys.readouterr().out
+    out = shown(capsys, "show", "--help")
     for example, meaning in (*BASICS, *SIGNS.values(), *SIGNS_SINCE_2_8.values()):
         assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
 
@@ -57,49 +63,30 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
         tmp_path / "counterexamples",
     )
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["list"]) == 0
-    out, err = capsys.readouterr()
-    lines = [re.split(r"  +", line) for line in out.splitlines()]
+    lines = [re.split(r"  +", line) for line in shown(capsys, "list").splitlines()]
     digest = lines[1][0].removeprefix("kafka_0.10_acked_not_lost_").removesuffix("_1.itf.json")
     assert re.fullmatch("[0-9a-f]{8}", digest)
-    assert lines == [
-        ["file", "model", "protocol", "property", "verdict", "steps", "configuration"],
-        [
-            f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
-            "kafka",
-            "0.10",
-            "acked_not_lost",
-            "PERMITTED",
-            "2",
-            "replicas=2 acks=1",
-        ],
-        [
-            "published_truncate_to_high_watermark_weak_isr_6f5877bf_1.itf.json",
-            "published",
-            "truncate_to_high_watermark",
-            "weak_isr",
-            "VIOLATED",
-            "8",
-            "replicas=2 log_size=1 records=1",
-        ],
+    loss, weak = f"kafka_0.10_acked_not_lost_{digest}", "published_truncate_to_high_watermark_weak_isr_6f5877bf"
+    assert [", ".join(line) for line in lines] == [
+        "file, model, protocol, property, verdict, steps, configuration",
+        f"{loss}_1.itf.json, kafka, 0.10, acked_not_lost, PERMITTED, 2, replicas=2 acks=1",
+        f"{weak}_1.itf.json, published, truncate_to_high_watermark, weak_isr, VIOLATED, 8,"
+        " replicas=2 log_size=1 records=1",
     ]
-    assert err == ""
-    assert cli.main(["list", str(tmp_path)]) == 0
-    assert capsys.readouterr() == (f"no traces in {tmp_path}\n", "")
+    assert shown(capsys, "list", tmp_path) == f"no traces in {tmp_path}\n"
 
 
 def test_list_shows_the_entries_that_differ_from_the_defaults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def configuration(made: Path) -> str:
-        assert cli.main(["list", str(made.parent)]) == 0
-        header, line = capsys.readouterr().out.splitlines()
+        header, line = shown(capsys, "list", made.parent).splitlines()
         return line[header.index("configuration") :]
 
     plain = kafka(CLASSIC, "acked_not_lost")
     made = folder.write(plain, tmp_path / "plain")
     assert configuration(made) == "default"
-    # Of a model that is not there, or that is not loaded for a list, everything is told.
+    # All entries are listed if the model is unknown, or a user's own, which a list does not load.
     whole = " ".join(f"{name}={value}" for name, value in spell_configuration(plain.instance).items())
     text = made.read_text()
     made.write_text(text.replace('"model": "kafka"', '"model": "kafak"'))
@@ -178,26 +165,18 @@ def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytes
 
 def test_text_of_a_users_model_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Texts of values, steps and docstrings are escaped; a trace with such texts can be read again."""
-    path = own_model(tmp_path)
-    text = path.read_text(encoding="utf-8")
-    for old, new in (
-        (
-            "    BUSY = 1\n",
-            "    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '\\x1b[2J' + self.name\n",
-        ),
-        ("@action\ndef clerk_loses", "@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses"),
-        ("def nothing_is_lost(s):\n", 'def nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n'),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
+    path = hostile_model(
+        tmp_path,
+        "\\x1b[2J",
+        loses="@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses",
+        nothing_is_lost='@always\ndef nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n',
+    )
     instance = registry.load_file(path).instance(values={"mood": 1})
     file = folder.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
-    assert cli.main(["show", str(file), "--model", str(path), "--width", "200"]) == 0
-    out = capsys.readouterr().out
+    out = shown(capsys, "show", file, "--model", path, "--width", 200)
     assert out.replace("\n", "").isprintable()
-    for told in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
-        assert told in out
+    for text in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
+        assert text in out
 
 
 def test_a_users_model_is_loaded_only_if_it_is_given(
@@ -212,8 +191,7 @@ def test_a_users_model_is_loaded_only_if_it_is_given(
         f"{path}: its model is the file parcels.py, which is not loaded automatically; give it: --model parcels.py"
     )
     own_model(tmp_path)
-    assert cli.main(["show", str(path), "--model", "parcels.py"]) == 0
-    assert capsys.readouterr().out.startswith("parcels, default configuration\n")
+    assert shown(capsys, "show", path, "--model", "parcels.py").startswith("parcels, default configuration\n")
 
 
 def test_another_version_of_a_model_is_refused(
@@ -227,7 +205,7 @@ def test_another_version_of_a_model_is_refused(
     with model.open("a") as file:
         file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
-        f"{path}: written with another version of model parcels (digest {digest}, the given one has"
+        f"{path}: written with another version of model parcels (digest {digest}; the given version has"
         f" {registry.load_file(model).digest[:8]}); write the trace again with check"
     )
     assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")
@@ -241,7 +219,7 @@ def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         raise KeyboardInterrupt
 
     monkeypatch.setattr(folder, "read", interrupt)
-    assert cli.main(["show", str(written)]) == 130
+    assert cli.main(["show", str(written)]) == INTERRUPTED
     assert capsys.readouterr() == ("", "trace: interrupted\n")
 
 
@@ -250,6 +228,5 @@ def test_traces_needs_only_the_standard_library() -> None:
         "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.files;"
         "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"
     )
-    root = PROJECT
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, check=True)
     assert found.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Real clients (confluent-kafka) on the executable cluster: what they are told, and what they read."""
+"""Real clients (confluent-kafka) on the executable cluster: the results that they get, and what they read."""
 
 from contextlib import closing
 
@@ -180,7 +180,7 @@ def test_the_coordinator_ends_a_transaction_that_is_open_for_too_long():
         found.begin_transaction()
         send(found, "a")
         assert read(server, "read_committed") == []
-        cluster = server.server._backend.cluster
+        cluster = server.server.backend.cluster
         server.call(lambda: cluster.advance(20_000))
         until(lambda: server.call(lambda: dict(cluster.coordinator.transactions)["t"].state.value) == "CompleteAbort")
         assert [control for _, control in cluster.coordinator.decided] == [Control.ABORT]
@@ -304,4 +304,4 @@ def test_real_clients_notice_bugs_of_producers_and_transactions(bug, seen, wrong
 
 def test_every_api_has_a_handler():
     with running() as server:
-        assert {*server.server._handlers, Api.API_VERSIONS} == set(VERSIONS) == set(Api)
+        assert {*server.server.handlers, Api.API_VERSIONS} == set(VERSIONS) == set(Api)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from conformance.tests.support.replay import trace_of
+from conformance.tests.support.replay import steps_in, trace_of
 from isrcheck.conformance.cluster.network.messages import ConsumerFetchRequest, Errors, Isolation
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.wire.driving.events import be_silent
@@ -10,10 +10,11 @@ from isrcheck.conformance.wire.script import consuming, stage
 from isrcheck.conformance.wire.script.played import Played
 
 VALUES = {"replicas": 2, "min_insync_replicas": 1, "records": 1, "consumers": 1, "follower_fetching": 1}
-STEPS = [
-    *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-    *("leader_handles_fetch 0 from 1", "consumer_is_sent_to_follower 0 by 0 to 1", "consumer_returns_to_leader 0"),
-]
+STEPS = steps_in(
+    "producer_appends at 0; leader_handles_fetch 0 from 1; follower_applies_response 1 from 0;"
+    " leader_handles_fetch 0 from 1; consumer_is_sent_to_follower 0 by 0 to 1;"
+    " consumer_returns_to_leader 0"
+)
 
 
 class Unmoved:

@@ -187,6 +187,7 @@ def value_of(hint, kind, chosen):
     return "äb" * chosen.randrange(3) if kind == "string" else chosen.randrange(128)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("api", "version"), EVERY_VERSION, ids=lambda one: getattr(one, "name", str(one)))
 def test_requests_are_read_as_kio_reads_them(api, version):
     chosen = random.Random(1)
@@ -241,7 +242,7 @@ def test_bytes_that_are_no_batch_are_refused(data):
 def test_a_changed_byte_is_noticed_by_the_checksum():
     with running() as server, producer(server) as found:
         send(found, "a")
-        log = server.server._backend.cluster.observe_broker(0).log
+        log = server.server.backend.cluster.observe_broker(0).log
     data = bytes_of(log, sys.maxsize)
     assert (batch_of(data).records, batch_of(data).values, batch_of(data).stamp) == (1, ("a",), None)
     for at in range(21, len(data)):

@@ -1,8 +1,5 @@
 """The state from which requests of clients are answered: the cluster, the addresses of its brokers, consumer groups.
 
-In:  a cluster and its pump; the addresses of the brokers; requests to the group coordinator, with the time in ms.
-Out: the cluster's answers, when they come; those of the group coordinator; committed offsets.
-
 Groups are kept in the memory of the server: the topic __consumer_offsets and its replication are left out. A group has
 at most one member and needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
 consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups: this is just what one
@@ -53,16 +50,16 @@ class Groups:
         self._committed[at] = offset, metadata
 
     def committed(self, at: At) -> Committed:
-        """The committed offset; -1 if there is none."""
+        """The committed offset; -1 before the first."""
         return self._committed.get(at, NOTHING)
 
     def partitions_of(self, group: str) -> dict[str, list[int]]:
         """The partitions of each topic for which a group has committed an offset."""
-        found: dict[str, list[int]] = {}
+        partitions: dict[str, list[int]] = {}
         for name, topic, partition in self._committed:
             if name == group:
-                found.setdefault(topic, []).append(partition)
-        return found
+                partitions.setdefault(topic, []).append(partition)
+        return partitions
 
     def hold(self, producer: tuple[int, int], at: At, offset: int, metadata: str | None) -> None:
         """Keep an offset until the transaction of this producer (id, epoch) ends."""
@@ -104,8 +101,8 @@ class Membership:
         if present is None and name:
             return ErrorCode.unknown_member_id, None
         name = name or f"member-{next(self._numbers)}"
-        self._members[group] = found = Member(name, next(self._generations), session_timeout, now)
-        return ErrorCode.none, found
+        self._members[group] = member = Member(name, next(self._generations), session_timeout, now)
+        return ErrorCode.none, member
 
     def sync(
         self, group: str, name: str, generation: int, assignments: dict[str, bytes], now: int
@@ -114,24 +111,24 @@ class Membership:
         code = self.heartbeat(group, name, generation, now)
         if code is not ErrorCode.none:
             return code, b""
-        found = self._members[group]
-        found.assignment = assignments.get(name, found.assignment)
-        return code, found.assignment
+        member = self._members[group]
+        member.assignment = assignments.get(name, member.assignment)
+        return code, member.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
         """Note that the member is alive."""
-        found = self._members.get(group)
-        if found is None or found.name != name:
+        member = self._members.get(group)
+        if member is None or member.name != name:
             return ErrorCode.unknown_member_id
-        if found.generation != generation:
+        if member.generation != generation:
             return ErrorCode.illegal_generation
-        found.heard = now
+        member.heard = now
         return ErrorCode.none
 
     def leave(self, group: str, name: str) -> ErrorCode:
         """Take the member out of its group."""
-        found = self._members.get(group)
-        if found is None or found.name != name:
+        member = self._members.get(group)
+        if member is None or member.name != name:
             return ErrorCode.unknown_member_id
         del self._members[group]
         return ErrorCode.none
@@ -163,16 +160,13 @@ class Backend:
         self.topic = topic
         self.tell = tell
         self.addresses: Mapping[int, tuple[str, int]] = {}
+        self.transactions: Transactions = cluster.coordinator
+        """The coordinator of the clients' transactions."""
         self._stored = 0
 
     def live(self) -> list[int]:
         """The brokers that run, in order."""
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
-
-    @property
-    def transactions(self) -> Transactions:
-        """The coordinator of the clients' transactions."""
-        return self.cluster.coordinator
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
         """The leader and its epoch, as far as a broker knows; NO_LEADER if it knows none that runs."""
@@ -190,7 +184,7 @@ class Backend:
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Send a batch to a broker, and wait for the answer; None with acks=0. Raises Disconnected."""
         if self._stored + len(batch.payload) > MOST_STORED:
-            self.tell(f"the server holds {MOST_STORED >> 20} MiB of records and takes no more; start it anew")
+            self.tell(f"the server holds {MOST_STORED >> 20} MiB of records, and is full; start it anew")
             return ProduceResponse(-1, Errors.KAFKA_STORAGE_ERROR)
         self._stored += len(batch.payload)
         if acks is Acks.NONE:
@@ -218,10 +212,10 @@ class Backend:
 
         send(settle)
         self.pump.run()
-        found = await answer
-        if found is None:
+        response = await answer
+        if response is None:
             raise Disconnected
-        return found
+        return response
 
 
 def _ignore(payload: Payload | None) -> None:

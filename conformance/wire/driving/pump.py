@@ -1,8 +1,5 @@
 """Drives a cluster in real time: messages, timers, the controller, the transaction coordinator.
 
-In:  a cluster, used through its public methods only; the passing of time.
-Out: the cluster, up to date; one line per event.
-
 Messages arrive at once, in the order in which they were sent. A broker that is down or frozen for longer than the
 session timeout is given up by the controller, which elects the first live member of the ISR. Without a live member the
 partition has no leader, unless unclean elections are enabled.
@@ -12,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.clients.clients import OUTSIDE
@@ -35,36 +33,34 @@ MOST_ROUNDS = 1_000
 """Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
 
 
+@dataclass(eq=False)
 class Pump:
     """Keeps one cluster moving."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        tell: Tell,
-        session_timeout: int = SESSION_TIMEOUT,
-        unclean: bool = False,
-        rounds: int = MOST_ROUNDS,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`tell` takes one line per event; `rounds` limits the messages of a run. `now` is in s, other times in ms."""
-        self._cluster = cluster
-        self._tell = tell
-        self._session_timeout = session_timeout
-        self._unclean = unclean
-        self._rounds = rounds
-        self._now = now
-        self._began = now() - cluster.now / 1000
+    _cluster: Cluster
+    _tell: Tell
+    """Takes one line per event."""
+    session_timeout: int = SESSION_TIMEOUT
+    """In ms."""
+    unclean: bool = False
+    """Whether a broker outside the ISR may be elected."""
+    rounds: int = MOST_ROUNDS
+    """The largest number of rounds of messages in a run."""
+    now: Callable[[], float] = time.monotonic
+    """The time in s."""
+
+    def __post_init__(self) -> None:
+        self._began = self.now() - self._cluster.now / 1000
         self._due = {
             (broker, kind): interval
-            for broker in cluster.brokers
+            for broker in self._cluster.brokers
             for kind, interval in INTERVALS.items()
             if kind not in AT_ONCE
         }
         self._expiry_due = EXPIRY_INTERVAL
         self._away_since: dict[int, int] = {}
         self._answers_to_lose = 0
-        self._told = cluster.controller_metadata()
+        self._told = self._cluster.controller_metadata()
 
     def lose_answer(self) -> None:
         """Lose the next answer to a producer outside of the cluster: its connection breaks."""
@@ -73,7 +69,7 @@ class Pump:
     def run(self) -> None:
         """Bring the cluster up to date."""
         cluster = self._cluster
-        cluster.advance(max(0, int((self._now() - self._began) * 1000) - cluster.now))
+        cluster.advance(max(0, int((self.now() - self._began) * 1000) - cluster.now))
         self._fire_timers()
         self._settle()
         self._give_up_on_absent_brokers()
@@ -90,7 +86,7 @@ class Pump:
 
     def _settle(self) -> None:
         """Deliver messages, and let followers fetch, until nothing moves."""
-        for _ in range(self._rounds):
+        for _ in range(self.rounds):
             delivered = [self._deliver(message) for message in self._cluster.messages()]
             fired = [
                 self._cluster.fire(broker, kind, peer)
@@ -122,18 +118,18 @@ class Pump:
         for broker in self._cluster.brokers:
             if self._cluster.is_running(broker):
                 self._away_since.pop(broker, None)
-            elif self._cluster.now - self._away_since.setdefault(broker, self._cluster.now) >= self._session_timeout:
+            elif self._cluster.now - self._away_since.setdefault(broker, self._cluster.now) >= self.session_timeout:
                 self._give_up_on(broker)
 
     def _give_up_on(self, broker: int) -> None:
-        found = self._cluster.controller_metadata()
+        metadata = self._cluster.controller_metadata()
         live = [each for each in self._cluster.brokers if self._cluster.is_running(each)]
-        members = [each for each in live if each in found.isr]
-        if broker != found.leader and broker in found.isr:
+        members = [each for each in live if each in metadata.isr]
+        if broker != metadata.leader and broker in metadata.isr:
             self._cluster.notice_dead(broker)
-        elif broker == found.leader and members:
+        elif broker == metadata.leader and members:
             self._cluster.elect(Election.FAIL_OVER, members[0])
-        elif broker == found.leader and live and self._unclean:
+        elif broker == metadata.leader and live and self.unclean:
             self._cluster.elect(Election.UNCLEAN, live[0])
 
     def _finish_transactions(self) -> None:
@@ -146,9 +142,9 @@ class Pump:
             coordinator.send_markers(leader, PARTITION)
 
     def _tell_changes(self) -> None:
-        found = self._cluster.controller_metadata()
-        if found.leader_epoch != self._told.leader_epoch:
-            self._tell(f"broker {found.leader} leads in epoch {found.leader_epoch}")
-        if found.isr != self._told.isr:
-            self._tell(f"ISR {' '.join(map(str, sorted(found.isr)))}")
-        self._told = found
+        metadata = self._cluster.controller_metadata()
+        if metadata.leader_epoch != self._told.leader_epoch:
+            self._tell(f"broker {metadata.leader} leads in epoch {metadata.leader_epoch}")
+        if metadata.isr != self._told.isr:
+            self._tell(f"ISR {' '.join(map(str, sorted(metadata.isr)))}")
+        self._told = metadata

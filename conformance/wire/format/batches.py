@@ -92,12 +92,12 @@ def bytes_of(records: Sequence[Record], most: int) -> bytes:
 
     A batch that is cut off is left out: in Kafka its remains would be gone (records.py).
     """
-    found = b""
+    data = b""
     for batch in _batches(records):
-        if found and len(found) + len(batch) > most:
+        if data and len(data) + len(batch) > most:
             break
-        found += batch
-    return found
+        data += batch
+    return data
 
 
 def _batches(records: Sequence[Record]) -> Iterator[bytes]:
@@ -131,7 +131,7 @@ def _new_batch(record: Record) -> bytes:
     if record.control is not None:
         attributes |= CONTROL
         key, value = struct.pack(">hh", 0, CONTROL_TYPES[record.control]), struct.pack(">hi", 0, 0)
-    one = KafkaRecord(
+    kafka_record = KafkaRecord(
         attributes=i8(0),
         timestamp=TZAwareMicros.parse(LONG_AGO),
         offset=i64(record.offset),
@@ -144,7 +144,7 @@ def _new_batch(record: Record) -> bytes:
         producer_epoch=i16(stamp.producer_epoch if stamp else -1),
         partition_leader_epoch=i32(record.leader_epoch),
         base_sequence=i32(stamp.sequence if stamp else -1),
-        records=(one,),
+        records=(kafka_record,),
         attributes=i16(attributes),
     )
     with io.BytesIO() as buffer:

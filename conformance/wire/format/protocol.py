@@ -1,8 +1,5 @@
 """Requests and responses as frames: the supported APIs, their versions, and their bytes.
 
-In:  the bytes of a frame; the values of a response.
-Out: `Request`; the bytes of a response. Or MalformedError.
-
 Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
 idempotent and no transactional producers (KIP-98), before 2.1 consumers do not ask where an epoch ends (KIP-320), and
 epochs cannot be bumped by clients (InitProducerId 3 and 4, KIP-360, 2.5). In all other APIs the server also takes
@@ -141,9 +138,9 @@ def encode(request: Request, response: Any) -> bytes:
 
 
 def _make(api: Api, version: int, name: str, values: Mapping[str, Any]) -> Any:
-    entity, known = _entity(api, version, name)
-    given = {"throttle_time": NO_THROTTLE, **values}
-    return entity(**{each: value for each, value in given.items() if each in known})
+    entity, names = _entity(api, version, name)
+    values_with_throttle = {"throttle_time": NO_THROTTLE, **values}
+    return entity(**{each: value for each, value in values_with_throttle.items() if each in names})
 
 
 @cache

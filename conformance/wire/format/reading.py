@@ -56,20 +56,20 @@ class Cursor:
 
     def integer(self, form: str) -> int:
         """The next integer, in a format of `struct`."""
-        (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
-        return int(found)
+        (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
+        return int(value)
 
     def count(self, values: int) -> None:
         """Called with the number of elements of a list, which subclasses may bound. Raises MalformedError."""
 
     def varint(self) -> int:
         """The next unsigned integer of variable length."""
-        found = 0
+        value = 0
         for index in range(MOST_VARINT_BYTES):
             (byte,) = self.take(1)
-            found |= (byte & 0x7F) << (7 * index)
+            value |= (byte & 0x7F) << (7 * index)
             if byte < 0x80:
-                return found
+                return value
         raise MalformedError("an integer of more than 5 bytes")
 
     def length(self, form: str, *, compact: bool) -> int | None:
@@ -103,13 +103,13 @@ def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple
     untagged, tagged = [], {}
     absent: dict[str, None] = {}
     for each in fields(schema):
-        found = each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)
+        named_reader = each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)
         if "tag" in each.metadata:
-            tagged[each.metadata["tag"]] = found
+            tagged[each.metadata["tag"]] = named_reader
             if each.default is MISSING and each.default_factory is MISSING:
                 absent[each.name] = None
         else:
-            untagged.append(found)
+            untagged.append(named_reader)
     return tuple(untagged), tagged, absent
 
 
@@ -147,20 +147,20 @@ def _entity(cursor: Cursor, schema: Any) -> Any:
 
 
 def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
-    """An entity after a byte that is negative if there is none."""
+    """An entity after a byte that is negative if it is null."""
     return None if cursor.integer(">b") < 0 else read(schema, cursor)
 
 
 def _uuid(cursor: Cursor) -> uuid.UUID | None:
     """An id; all zeros stand for none."""
-    found = uuid.UUID(bytes=cursor.take(16))
-    return found if found.int else None
+    value = uuid.UUID(bytes=cursor.take(16))
+    return value if value.int else None
 
 
 def _string(cursor: Cursor, compact: bool, nullable: bool) -> str | None:
-    found = _bytes(cursor, ">h", compact, nullable)
+    data = _bytes(cursor, ">h", compact, nullable)
     try:
-        return None if found is None else found.decode()
+        return None if data is None else data.decode()
     except UnicodeDecodeError:
         raise MalformedError("a string that is not UTF-8") from None
 
@@ -182,19 +182,19 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
     return tuple(element(cursor) for _ in range(length))
 
 
-def _tagged_fields(cursor: Cursor, known: dict[int, tuple[str, Read]]) -> dict[str, Any]:
+def _tagged_fields(cursor: Cursor, readers: dict[int, tuple[str, Read]]) -> dict[str, Any]:
     """The tagged fields that are present; absent fields keep their defaults, and unknown ones are skipped."""
-    found = {}
+    values = {}
     for _ in range(cursor.varint()):
         tag, size = cursor.varint(), cursor.varint()
         left = cursor.left
-        if tag not in known:
+        if tag not in readers:
             cursor.take(size)
             continue
         if size > left:
             raise MalformedError(f"a length of {size} where {left} bytes are left")
-        name, reader = known[tag]
-        found[name] = reader(cursor)
+        name, reader = readers[tag]
+        values[name] = reader(cursor)
         if left - cursor.left != size:
             raise MalformedError(f"a tagged field of {left - cursor.left} bytes that announces {size}")
-    return found
+    return values

@@ -44,7 +44,7 @@ class Server:
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
         """`port` is the port of broker 0; the other brokers have the next ports. With 0 the system chooses them all."""
-        self._backend = backend
+        self.backend = backend
         self._host = host
         self._port = port
         self._versions = versions_of(protocol)
@@ -54,7 +54,7 @@ class Server:
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self.ticking: asyncio.Task[None] | None = None
         kept, members = Groups(), Membership()
-        self._handlers: dict[Api, Handler] = {
+        self.handlers: dict[Api, Handler] = {
             Api.PRODUCE: data.produce,
             Api.FETCH: data.fetch,
             Api.LIST_OFFSETS: data.list_offsets,
@@ -77,19 +77,19 @@ class Server:
     @property
     def bootstrap(self) -> str:
         """The addresses of all brokers, for `bootstrap.servers`."""
-        return ",".join(f"{host}:{port}" for host, port in self._backend.addresses.values())
+        return ",".join(f"{host}:{port}" for host, port in self.backend.addresses.values())
 
     async def __aenter__(self) -> Server:
         """Listen on all ports. Raises PortError if one is not available."""
         try:
-            for broker in self._backend.cluster.brokers:
+            for broker in self.backend.cluster.brokers:
                 port = self._port + broker if self._port else 0
                 self._sockets[broker] = _bound(self._host, port)
         except PortError:
             self._close_sockets()
             raise
         self._listening = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
-        self._backend.addresses = self._listening
+        self.backend.addresses = self._listening
         await self.follow()
         self.ticking = asyncio.create_task(self._tick())
         return self
@@ -109,7 +109,7 @@ class Server:
 
     def advertise(self, ports: Mapping[int, int]) -> None:
         """Give clients these ports of a proxy, by broker, instead of those where the brokers listen."""
-        self._backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
+        self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:
         """Open and close ports and connections, according to the processes that run on the brokers.
@@ -117,8 +117,8 @@ class Server:
         The connections of a process end with it; its port refuses new ones until another process runs.
         """
         loop = asyncio.get_running_loop()
-        for broker in self._backend.cluster.brokers:
-            process, former = self._backend.cluster.process_of(broker), self._processes.get(broker, 0)
+        for broker in self.backend.cluster.brokers:
+            process, former = self.backend.cluster.process_of(broker), self._processes.get(broker, 0)
             if process == former:
                 continue
             self._processes[broker] = process
@@ -146,7 +146,7 @@ class Server:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK)
-            self._backend.pump.run()
+            self.backend.pump.run()
             await self.follow()  # a follower may have halted (0.8 to 2.0)
 
     def _accept(self, broker: int) -> None:
@@ -156,7 +156,7 @@ class Server:
         except OSError:  # the client has disconnected
             return
         if sum(map(len, self._connections.values())) >= MOST_CONNECTIONS:
-            self._backend.tell(f"broker {broker} closes a connection: there are {MOST_CONNECTIONS} already")
+            self.backend.tell(f"broker {broker} closes a connection: there are {MOST_CONNECTIONS} already")
             connection.close()
             return
         connection.setblocking(False)
@@ -177,22 +177,22 @@ class Server:
             writer.close()
             await writer.wait_closed()  # the last answer may still be in transit
         except MalformedError as error:
-            self._backend.tell(f"broker {broker} closes a connection: {error}")
+            self.backend.tell(f"broker {broker} closes a connection: {error}")
         except (Disconnected, ConnectionError):
             pass  # the client notices
         except Exception as error:  # one request must not end the others
-            self._backend.tell(f"broker {broker} closes a connection: {DEFECT}: {type(error).__name__}: {error}")
+            self.backend.tell(f"broker {broker} closes a connection: {DEFECT}: {type(error).__name__}: {error}")
         finally:
             writer.transport.abort()
 
     async def _answer(self, broker: int, frame: bytes, writer: asyncio.StreamWriter) -> None:
         request = decode(frame, self._versions)
-        while self._backend.cluster.is_frozen(broker):
+        while self.backend.cluster.is_frozen(broker):
             await asyncio.sleep(TICK)
         if request.api is Api.API_VERSIONS:
             response = cluster.api_versions(self._versions, request)
         else:
-            response = await self._handlers[request.api](self._backend, broker, request)
+            response = await self.handlers[request.api](self.backend, broker, request)
         if response is not None:
             writer.write(encode(request, response))
             await writer.drain()
@@ -217,15 +217,15 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
 
 def _bound(host: str, port: int) -> socket.socket:
     """A socket that has the port, and does not listen yet. Raises PortError."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        found.setblocking(False)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
+        bound.setblocking(False)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
     except OSError as error:
-        found.close()
+        bound.close()
         raise PortError(f"{host}:{port}: {error.strerror}") from None
     except OverflowError:
-        found.close()
+        bound.close()
         raise PortError(f"{host}:{port}: the last port is 65535") from None
-    return found
+    return bound

@@ -1,8 +1,4 @@
-"""Serves a cluster until it is interrupted; a person causes faults by commands of one line.
-
-In:  a cluster, where to listen, commands on standard input.
-Out: the address; one line per event, and per invalid command.
-"""
+"""Serves a cluster until it is interrupted; a person causes faults by commands of one line."""
 
 from __future__ import annotations
 
@@ -56,8 +52,8 @@ class Faults:
         elif len(words) == 2 and words[0] in self._commands and words[1].isascii() and words[1].isdecimal():
             self._commands[words[0]](int(words[1]))
         else:
-            known = ", ".join(f"{name} N" for name in self._commands)
-            raise ClusterError(f"{' '.join(words)[:100]}: no such command; the commands are: {known}, {LOSE}")
+            commands = ", ".join(f"{name} N" for name in self._commands)
+            raise ClusterError(f"{' '.join(words)[:100]}: no such command; the commands are: {commands}, {LOSE}")
         self._tell(" ".join(words))
 
     def _elect(self, broker: int) -> None:

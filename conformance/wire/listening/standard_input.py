@@ -1,8 +1,4 @@
-"""Commands of one line, from the person who runs a server.
-
-In:  standard input, if there is one that can be read while the server runs.
-Out: calls of a function, with one line each.
-"""
+"""Commands of one line, from the person who runs a server."""
 
 from __future__ import annotations
 

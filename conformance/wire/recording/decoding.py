@@ -133,12 +133,12 @@ def _body(kind: str, key: int, version: int, frame: bytes) -> Any:
     cursor = Bounded(frame)
     try:
         read(schema.__header_schema__, cursor)
-        found = plain(read(schema, cursor), cursor)
+        body = plain(read(schema, cursor), cursor)
     except MalformedError as error:
         raise UndecodedError(str(error)) from None
     if cursor.left:
         raise UndecodedError(f"{cursor.left} bytes after the end of {name_of(key)} {version}")
-    return found
+    return body
 
 
 @cache

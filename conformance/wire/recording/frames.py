@@ -92,7 +92,7 @@ class Splitter:
             yield Piece(whole, frame=whole[SIZE:], size=size)
 
     def finish(self) -> Piece | None:
-        """The bytes of an incomplete frame at the end of the stream; None if there are none."""
+        """The bytes of an incomplete frame at the end of the stream; None after a complete frame."""
         self._free()
         if not self._kept:
             return None
@@ -119,9 +119,9 @@ class Splitter:
         self._reserved = 0
 
     def _take(self, count: int) -> bytes:
-        found = bytes(self._kept[:count])
+        taken = bytes(self._kept[:count])
         del self._kept[:count]
-        return found
+        return taken
 
 
 MOST_UNANSWERED = 10_000
@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key` is None if the frame has no header, or answers no request that was seen."""
+    """A request or a response. `key`: None if the frame has no header, or answers no request that was seen."""
 
     kind: str
     broker: Broker
@@ -176,21 +176,21 @@ class Conversation:
         key, version, correlation = START.unpack_from(frame)
         client = _client_of(frame)
         self._client = client
-        found = Message("request", self._broker, client, key, version, correlation)
-        self._waiting[correlation] = found
+        message = Message("request", self._broker, client, key, version, correlation)
+        self._waiting[correlation] = message
         if len(self._waiting) > MOST_UNANSWERED:
             self._waiting.popitem(last=False)
-        return found
+        return message
 
     def response(self, frame: bytes) -> Message:
         """The header of a response: it answers the request with its correlation id."""
         if len(frame) < 4:
             return self.unknown("response")
         correlation = int.from_bytes(frame[:4], "big", signed=True)
-        asked = self._waiting.pop(correlation, None)
-        if asked is None:
+        request = self._waiting.pop(correlation, None)
+        if request is None:
             return Message("response", self._broker, self._client, None, None, correlation)
-        return Message("response", self._broker, asked.client, asked.key, asked.version, correlation)
+        return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
         """A frame of which nothing is known but its connection."""

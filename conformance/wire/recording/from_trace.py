@@ -155,8 +155,8 @@ class _Script:
         rule = self._rule(step)
         brokers = self._names.brokers(step)
         if rule is None:
-            told = DONE_BY_HAND.get(step.action, "wait until this has happened; nothing is held for it")
-            yield f"#   now: {told.format(*self._words(step))}"
+            instruction = DONE_BY_HAND.get(step.action, "wait until this has happened; nothing is held for it")
+            yield f"#   now: {instruction.format(*self._words(step))}"
         elif step.action == "response_is_lost":
             yield f"#   now: wait until broker {brokers[0]} gives up the answer that line {numbers[rule]} holds"
             yield "#   (its replica.socket.timeout.ms; the recording says `dropped`)"
@@ -169,8 +169,8 @@ class _Script:
         if step.action in OF_A_VALUE:
             first = str(step.ordinals[0])
         elif step.action in OF_REPLICAS:
-            there = range(self._trace.instance.configuration.replicas)
-            first = ",".join(str(self._names.first_broker + r) for r in there if step.ordinals[0] >> r & 1)
+            replicas = range(self._trace.instance.configuration.replicas)
+            first = ",".join(str(self._names.first_broker + r) for r in replicas if step.ordinals[0] >> r & 1)
         return [first, *others]
 
     def _rule(self, step: Step) -> str | None:

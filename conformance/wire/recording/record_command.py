@@ -1,8 +1,4 @@
-"""`conform record`: passes the traffic of a real Kafka on, and records it.
-
-In:  the command line; a script; commands on standard input.
-Out: the addresses and events on stdout; DIR/wire.ndjson; errors on stderr, an exit code.
-"""
+"""`conform record`: passes the traffic of a real Kafka on, and records it."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import TYPE_CHECKING
 from isrcheck.commands.declarations import Option, path, seconds
 from isrcheck.commands.exit_codes import DONE, USAGE
 from isrcheck.commands.program import say
-from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent, print_event
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
 
@@ -26,7 +22,6 @@ FILE = "wire.ndjson"
 MOST_NODES = 20
 LAST_PORT = 65_535
 LONGEST_NAME = 30
-LONGEST_LINE = 300
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 
 
@@ -54,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     rules = read_script(arguments.script, [each.name for each in nodes]) if arguments.script else ()
     file = arguments.out / FILE
     if file.exists():
-        raise UsageError(f"{file} exists already and is kept; name another folder with -o")
+        raise UsageError(f"{file} exists already and is kept; choose a different folder with -o")
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     def started(ports: Mapping[Broker, int]) -> None:
@@ -64,13 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"type what you do to the nodes: {FAULT_COMMANDS}, note TEXT")
         say(escaped(f"recording: {file}"))
 
-    tell = _tell if arguments.verbose or rules else be_silent
+    tell = print_event if arguments.verbose or rules else be_silent
     try:
-        was_interrupted = asyncio.run(record(nodes, rules, file, tell, _tell, started, arguments.seconds))
+        was_interrupted = asyncio.run(record(nodes, rules, file, tell, print_event, started, arguments.seconds))
     except PortError as error:
-        raise UsageError(f"{error}; name another with --node") from None
+        raise UsageError(f"{error}; choose a different one with --node") from None
     except FileExistsError:
-        raise UsageError(f"{file} exists already and is kept; name another folder with -o") from None
+        raise UsageError(f"{file} exists already and is kept; choose a different folder with -o") from None
     except WritingError:
         return USAGE
     if was_interrupted:
@@ -115,8 +110,3 @@ def _is_number(word: str) -> bool:
 
 def _called(name: Broker) -> str:
     return f"broker {name}" if isinstance(name, int) else name
-
-
-def _tell(line: str) -> None:
-    """Print an event; what clients send is escaped and cut off."""
-    say(escaped(line[:LONGEST_LINE]))

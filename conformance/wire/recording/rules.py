@@ -154,12 +154,12 @@ class _Words:
     def _api(self) -> str:
         """The name of an API, as alter_partition or as AlterPartition."""
         word = self._next(f"name an API, such as {SUCH_AS}")
-        known = {_run_together(each): each for each in (*NAMES.values(), ANY)}
-        found = known.get(_run_together(word))
-        if found is None:
-            cure = nearest(word.lower(), known.values())
+        names = {_run_together(each): each for each in (*NAMES.values(), ANY)}
+        name = names.get(_run_together(word))
+        if name is None:
+            cure = nearest(word.lower(), names.values())
             raise self._error(f"{word}: no such API; {cure if len(cure) < LONG else f'such are {SUCH_AS}'}")
-        return found
+        return name
 
     def _party(self, *, is_client: bool) -> Party:
         """`is_client`: the party has opened the connection, and is known by its client id; otherwise it is a node."""
@@ -182,8 +182,8 @@ class _Words:
 
     def _node(self, node: Broker) -> Party:
         if node not in self._nodes:
-            known = ", ".join(map(str, self._nodes))
-            raise self._error(f"{node}: there is no such node; the nodes are {known} (--node)")
+            names = ", ".join(map(str, self._nodes))
+            raise self._error(f"{node}: there is no such node; the nodes are {names} (--node)")
         return Party(node)
 
     def _milliseconds(self) -> int:
@@ -281,18 +281,18 @@ class Holding:
 
     def obey(self, act: str, line: str) -> None:
         """Begin, let pass or release the rule at this line of the script, or answer what is wrong."""
-        found = next((each for each in self._rules if str(each.rule.line) == line), None)
-        if found is None:
+        rule = next((each for each in self._rules if str(each.rule.line) == line), None)
+        if rule is None:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
             self._answer(f"{line[:100]}: no such rule; the lines of the rules are: {lines}")
-        elif found.is_over:
-            self._answer(f"{found.name} is over already")
+        elif rule.is_over:
+            self._answer(f"{rule.name} is over already")
         elif act == "release":
-            self._end(found)
+            self._end(rule)
         elif act == "pass":
-            self._pass(found)
-        elif not found.is_on:
-            self._begin(found)
+            self._pass(rule)
+        elif not rule.is_on:
+            self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
         """Begin and end the rules whose moment is this message; returns those that begin: they hold later messages."""

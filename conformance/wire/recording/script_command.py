@@ -1,8 +1,4 @@
-"""`conform script`: the script with which a person drives a trace against a real Kafka.
-
-In:  the command line; a trace.
-Out: a script for `conform record` on stdout; errors on stderr, an exit code.
-"""
+"""`conform script`: the script with which a person drives a trace against a real Kafka."""
 
 from __future__ import annotations
 

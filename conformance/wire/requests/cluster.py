@@ -1,8 +1,5 @@
 """ApiVersions, Metadata, FindCoordinator.
 
-In:  questions about the cluster.
-Out: what the answering broker knows.
-
 A broker answers with the leader that it knows itself; so a broker that has missed an election names an old leader. The
 ISR and the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients
 spreads.
@@ -35,8 +32,8 @@ def api_versions(versions: Mapping[Api, tuple[int, int]], request: Request) -> A
 
 async def metadata(backend: Backend, broker: int, request: Request) -> Any:
     """Answer with the live brokers, and the leader of the topic's only partition."""
-    asked = request.body.topics
-    names = [backend.topic] if asked is None else [_name(backend, each) for each in asked]
+    topics = request.body.topics
+    names = [backend.topic] if topics is None else [_name(backend, each) for each in topics]
     return request.make(
         "MetadataResponse",
         brokers=tuple(
@@ -50,9 +47,9 @@ async def metadata(backend: Backend, broker: int, request: Request) -> Any:
     )
 
 
-def _name(backend: Backend, asked: Any) -> str | None:
+def _name(backend: Backend, topic: Any) -> str | None:
     """The name of the requested topic; since version 10 it may be requested by its id."""
-    return backend.topic if getattr(asked, "topic_id", None) == TOPIC_ID else asked.name
+    return backend.topic if getattr(topic, "topic_id", None) == TOPIC_ID else topic.name
 
 
 def _topic(backend: Backend, broker: int, request: Request, name: str | None) -> Any:
@@ -81,7 +78,7 @@ async def find_coordinator(backend: Backend, broker: int, request: Request) -> A
     """Answer with the broker on which the coordinators run."""
     node = backend.coordinator()
     host, port = backend.addresses[node]
-    found = {"node_id": node, "host": host, "port": port, "error_code": ErrorCode.none, "error_message": None}
+    coordinator = {"node_id": node, "host": host, "port": port, "error_code": ErrorCode.none, "error_message": None}
     keys = getattr(request.body, "coordinator_keys", ())
-    several = tuple(request.make("Coordinator", key=key, **found) for key in keys) if keys else ()
-    return request.make("FindCoordinatorResponse", coordinators=several, **found)
+    several = tuple(request.make("Coordinator", key=key, **coordinator) for key in keys) if keys else ()
+    return request.make("FindCoordinatorResponse", coordinators=several, **coordinator)

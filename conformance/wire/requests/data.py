@@ -1,8 +1,5 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
 
-In:  batches of producers, positions of consumers.
-Out: offsets and batches.
-
 A client's own time-outs are not used: the cluster answers a produce request after request.timeout.ms at the latest.
 Timestamps are not searched. Fetch sessions (KIP-227) are refused by answering without a session, as Kafka does when it
 has no room for one.
@@ -93,7 +90,7 @@ async def _append(
 
 
 async def fetch(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with batches; if there are none, wait for them as long as the consumer allows."""
+    """Answer with batches; wait for them as long as the consumer allows."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + min(max(request.body.max_wait, 0), MOST_WAIT) / 1000
     while True:
@@ -115,7 +112,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
         for each in topic.partitions:
             answer, code = ConsumerFetchResponse(Errors.NONE, -1), ErrorCode.unknown_topic_or_partition
             if topic.topic == backend.topic and each.partition == 0:
-                found = await backend.ask(
+                response = await backend.ask(
                     broker,
                     ConsumerFetchRequest(
                         each.fetch_offset,
@@ -124,8 +121,8 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
                     ),
                     request.client_id,
                 )
-                assert isinstance(found, ConsumerFetchResponse)
-                answer, code = found, code_of(found.error)
+                assert isinstance(response, ConsumerFetchResponse)
+                answer, code = response, code_of(response.error)
             records = bytes_of(answer.records, min(each.partition_max_bytes, request.body.max_bytes))
             replica = NO_REPLICA if answer.preferred_read_replica is None else answer.preferred_read_replica
             is_news |= bool(records) or code is not ErrorCode.none or replica != NO_REPLICA
@@ -194,10 +191,10 @@ async def offset_for_leader_epoch(backend: Backend, broker: int, request: Reques
         for each in topic.partitions:
             code, epoch, end = ErrorCode.unknown_topic_or_partition, -1, -1
             if topic.topic == backend.topic and each.partition == 0:
-                asked = OffsetsForLeaderEpochRequest(each.leader_epoch, _epoch_of(each))
-                found = await backend.ask(broker, asked, request.client_id)
-                assert isinstance(found, OffsetsForLeaderEpochResponse)
-                code, epoch, end = code_of(found.error), found.leader_epoch, found.end_offset
+                question = OffsetsForLeaderEpochRequest(each.leader_epoch, _epoch_of(each))
+                end_offset = await backend.ask(broker, question, request.client_id)
+                assert isinstance(end_offset, OffsetsForLeaderEpochResponse)
+                code, epoch, end = code_of(end_offset.error), end_offset.leader_epoch, end_offset.end_offset
             partitions.append(
                 request.make(
                     "EpochEndOffset", error_code=code, partition=each.partition, leader_epoch=epoch, end_offset=end

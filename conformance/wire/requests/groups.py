@@ -1,8 +1,4 @@
-"""Requests to the group coordinator: members (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) and committed offsets.
-
-In:  requests; also OffsetCommit, TxnOffsetCommit and OffsetFetch.
-Out: the coordinator's answers.
-"""
+"""Requests to the group coordinator: members (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) and committed offsets."""
 
 from __future__ import annotations
 
@@ -50,13 +46,13 @@ async def offset_fetch(backend: Backend, groups: Groups, broker: int, request: R
     body = request.body
     if broker != backend.coordinator():
         return request.make("OffsetFetchResponse", topics=(), error_code=ErrorCode.not_coordinator)
-    asked = (
+    indexes_by_topic = (
         groups.partitions_of(body.group_id)
         if body.topics is None
         else {each.name: list(each.partition_indexes) for each in body.topics}
     )
     topics = []
-    for name, indexes in asked.items():
+    for name, indexes in indexes_by_topic.items():
         partitions = []
         for index in indexes:
             offset, metadata = groups.committed((body.group_id, name, index))
@@ -75,22 +71,22 @@ async def offset_fetch(backend: Backend, groups: Groups, broker: int, request: R
 
 async def join_group(backend: Backend, members: Membership, broker: int, request: Request) -> Any:
     """Let a consumer become the member of a group; it is its leader, too."""
-    body, code, found = request.body, ErrorCode.not_coordinator, None
+    body, code, member = request.body, ErrorCode.not_coordinator, None
     if broker == backend.coordinator():
         now = backend.cluster.now
-        code, found = members.join(body.group_id, body.member_id, body.session_timeout, now)
-        backend.tell(f"{request.client_id} joins group {body.group_id}: {found.name if found else code.name}")
+        code, member = members.join(body.group_id, body.member_id, body.session_timeout, now)
+        backend.tell(f"{request.client_id} joins group {body.group_id}: {member.name if member else code.name}")
     first = body.protocols[0] if body.protocols else None
-    name = found.name if found else body.member_id
+    name = member.name if member else body.member_id
     listed = (request.make("JoinGroupResponseMember", member_id=name, metadata=first.metadata if first else b""),)
     return request.make(
         "JoinGroupResponse",
         error_code=code,
-        generation_id=found.generation if found else -1,
+        generation_id=member.generation if member else -1,
         protocol_name=first.name if first else "",
         leader=name,
         member_id=name,
-        members=listed if found else (),
+        members=listed if member else (),
     )
 
 
@@ -99,8 +95,8 @@ async def sync_group(backend: Backend, members: Membership, broker: int, request
     body, code, assignment = request.body, ErrorCode.not_coordinator, b""
     if broker == backend.coordinator():
         made = {each.member_id: each.assignment for each in body.assignments}
-        given = (body.group_id, body.member_id, body.generation_id, made)
-        code, assignment = members.sync(*given, backend.cluster.now)
+        member = (body.group_id, body.member_id, body.generation_id, made)
+        code, assignment = members.sync(*member, backend.cluster.now)
     return request.make("SyncGroupResponse", error_code=code, assignment=assignment)
 
 

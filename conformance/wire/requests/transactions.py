@@ -1,8 +1,4 @@
-"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn.
-
-In:  requests to the transaction coordinator.
-Out: its answers.
-"""
+"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
 
 from __future__ import annotations
 
@@ -24,10 +20,12 @@ async def init_producer_id(backend: Backend, broker: int, request: Request) -> A
     body, code = request.body, ErrorCode.not_coordinator
     producer_id = producer_epoch = -1
     if body.transactional_id is None or broker == backend.coordinator():
-        found = backend.transactions.init_producer_id(body.transactional_id, body.transaction_timeout)
-        code, producer_id, producer_epoch = code_of(found.error), found.producer_id, found.producer_epoch
+        identity = backend.transactions.init_producer_id(body.transactional_id, body.transaction_timeout)
+        code, producer_id, producer_epoch = code_of(identity.error), identity.producer_id, identity.producer_epoch
         named = "a producer" if body.transactional_id is None else body.transactional_id
-        outcome = found.error.value if found.error is not Errors.NONE else f"id {producer_id}, epoch {producer_epoch}"
+        outcome = (
+            identity.error.value if identity.error is not Errors.NONE else f"id {producer_id}, epoch {producer_epoch}"
+        )
         backend.tell(f"InitProducerId of {named}: {outcome}")
         backend.pump.run()
     return request.make(
@@ -67,8 +65,8 @@ async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
     """Make the offsets of a consumer group part of a transaction."""
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
-        given = (body.transactional_id, body.producer_id, body.producer_epoch, OFFSETS + body.group_id)
-        code = code_of(backend.transactions.add_partition(*given))
+        fields = (body.transactional_id, body.producer_id, body.producer_epoch, OFFSETS + body.group_id)
+        code = code_of(backend.transactions.add_partition(*fields))
     return request.make("AddOffsetsToTxnResponse", error_code=code)
 
 
@@ -77,8 +75,8 @@ async def end_transaction(backend: Backend, groups: Groups, broker: int, request
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         control = Control.COMMIT if body.committed else Control.ABORT
-        given = (body.transactional_id, body.producer_id, body.producer_epoch)
-        error = backend.transactions.end_transaction(*given, control)
+        producer = (body.transactional_id, body.producer_id, body.producer_epoch)
+        error = backend.transactions.end_transaction(*producer, control)
         code = code_of(error)
         backend.tell(f"{control.value} of {body.transactional_id}: {error.value if code else 'decided'}")
         if error is Errors.NONE:

@@ -1,8 +1,5 @@
 """The consumers of a play: a new one that reads the whole log, and those with a position that read during the trace.
 
-In:  addresses of brokers; the steps of a trace; the fetches of real consumers that wait at the stage.
-Out: answers to them; what they have read (`Played`).
-
 After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace. Which follower
 a leader names is the trace's choice, as if it were the one in the consumer's rack (KIP-392).
 
@@ -52,13 +49,13 @@ def read_all(addresses: str, topic: str, isolation: Isolation) -> Reading | None
         partition = TopicPartition(topic, 0)
         start, end = consumer.get_watermark_offsets(partition, timeout=READ_SECONDS)
         consumer.assign([TopicPartition(topic, 0, start)])
-        found: list[tuple[int, str]] = []
+        records: list[tuple[int, str]] = []
         for _ in range(int(READ_SECONDS / POLL)):
             message = consumer.poll(POLL)
             if message is not None and message.error() is not None:
-                return Reading(tuple(found), start, end)  # the end of the partition
+                return Reading(tuple(records), start, end)  # the end of the partition
             if message is not None:
-                found.append((message.offset() or 0, (message.value() or b"").decode()))
+                records.append((message.offset() or 0, (message.value() or b"").decode()))
     except KafkaException:
         return None
     finally:
@@ -128,14 +125,14 @@ class Consuming:
 
     def begin(self) -> None:
         """Start the consumers, at offset 0."""
-        given = (
+        shared = (
             ISOLATIONS[int(self._configuration.isolation_level)],
             RESETS[int(self._configuration.auto_offset_reset)],
         )
         for number in range(self._configuration.consumers):
             self._let_know(number, self._states[0].controller_leader, self._states[0])
             name = reader_of(number)
-            self._consumers.append(PositionedConsumer(self._addresses, self._stage.topic, name, *given))
+            self._consumers.append(PositionedConsumer(self._addresses, self._stage.topic, name, *shared))
             self._played.consumed.append([])
 
     async def end(self) -> None:
@@ -164,11 +161,11 @@ class Consuming:
         if step.action == FOLLOWS:
             self._let_know(consumer, broker, after)
         await self._fetch(consumer, broker, position, after)
-        offset, known = before.position[consumer], self._played.consumed[consumer]
+        offset, read = before.position[consumer], self._played.consumed[consumer]
         if step.action == FETCHES[0] and after.consumed_record[consumer][offset] == after.log_record[broker][offset]:
-            await comes(lambda: len(self._consumers[consumer].read) > len(known))
-        new = self._consumers[consumer].read[len(known) :]
-        known += new
+            await comes(lambda: len(self._consumers[consumer].read) > len(read))
+        new = self._consumers[consumer].read[len(read) :]
+        read += new
         for at, value in new:
             self._tell(f"     consumer {consumer} has read record {value} at offset {at}")
         if step.action in (TO_FOLLOWER, TO_LEADER):
@@ -197,7 +194,7 @@ class Consuming:
         follows = self._configuration.follower_fetching
         if not (follows and state.preferred_read_replica[consumer] == broker):
             self._let_know(consumer, broker, state)
-        name, found = reader_of(consumer), []
+        name, fetches = reader_of(consumer), []
         _, epoch = self._stage.leaders[name]
 
         def look() -> bool:
@@ -206,21 +203,21 @@ class Consuming:
                     continue
                 is_told = (waiting.request.current_leader_epoch or 0) == max(epoch, 0)
                 if is_told and waiting.broker == broker:
-                    found.append(waiting)
+                    fetches.append(waiting)
                     continue
                 error, named = (Errors.NONE, broker) if is_told and follows else (Errors.NOT_LEADER_OR_FOLLOWER, None)
                 answer = ConsumerFetchResponse(error, waiting.request.position, preferred_read_replica=named)
                 waiting.answer.set_result(answer)
-            return bool(found)
+            return bool(fetches)
 
         if not await comes(look):
             raise ClientError(
                 f"{otherwise(position)}: consumer {consumer} did not fetch from broker {broker} within {SECONDS:.0f} s"
             )
-        there, meant = found[0].request.position, state.position[consumer]
+        there, meant = fetches[0].request.position, state.position[consumer]
         if there != meant:
             raise ClientError(
                 f"{otherwise(position)}: consumer {consumer} fetches from offset {there}, the trace's consumer"
                 f" from {meant}"
             )
-        return found[0]
+        return fetches[0]

@@ -1,9 +1,4 @@
-"""What happened in a play, and what went wrong in it.
-
-In:  nothing.
-Out: `Played`, with the results that clients got and the records that they read; `ClientError`, and how its messages
-     begin.
-"""
+"""What happened in a play, and what went wrong in it."""
 
 from __future__ import annotations
 
@@ -51,19 +46,18 @@ def otherwise(position: int) -> str:
 
 @dataclass
 class Played:
-    """What happened.
-
-    `told` maps each record to the result at its producer, and the step of that result; `ended` maps each transaction
-    whose producer learned that it is committed or aborted to that step. `reading` and `committed` are what new
-    consumers read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed;
-    `is_leaderless`: the partition had no leader then. `consumed` has, for each consumer with a position, the offset and
-    the value of every record that it has read, in order.
-    """
+    """What happened."""
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
+    """By record: the step in which its producer had a result, and the result."""
     ended: dict[int, int] = field(default_factory=dict)
+    """By transaction: the step in which its producer learned that it is committed or aborted."""
     reading: Reading | None = None
+    """What a new consumer reads afterwards."""
     committed: Reading | None = None
+    """The same with read_committed, if the trace has transactions."""
     is_leaderless: bool = False
+    """Whether the partition had no leader then."""
     consumed: list[list[tuple[int, str]]] = field(default_factory=list)
+    """For each consumer with a position: the offset and the value of every record that it has read, in order."""
     divergence: Divergence | None = None

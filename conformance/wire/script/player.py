@@ -60,8 +60,8 @@ class Player:
         """Play the trace. Raises ClientError, PortError."""
         stage = Stage(self._cluster, topic, be_silent)
         async with Server(stage, protocol, *self._at) as server:
-            given = (stage, server.bootstrap, self._played, self._tell)
-            producing, consuming = Producing(self._trace, self._cluster, *given), Consuming(self._trace, *given)
+            shared = (stage, server.bootstrap, self._played, self._tell)
+            producing, consuming = Producing(self._trace, self._cluster, *shared), Consuming(self._trace, *shared)
             try:
                 await producing.begin()
                 consuming.begin()
@@ -96,9 +96,9 @@ class Player:
 
     def _compare(self, position: int) -> None:
         cells = self._trace.states[position]
-        differing, found = compared(self._trace.instance, cells, self._driver.observe())
+        differing, observed = compared(self._trace.instance, cells, self._driver.observe())
         if differing is not None:
-            self._played.divergence = Divergence(position, differing, found)
+            self._played.divergence = Divergence(position, differing, observed)
 
     # ---------------------------------------------------------------------------------------------- after the trace
 

@@ -1,8 +1,5 @@
 """The producers of a play: real producers, their requests, and their results.
 
-In:  addresses of brokers; the steps of a trace; the requests of real producers that wait at the stage.
-Out: each step's request, once it has arrived; answers to the producers; their results (`Played`).
-
 Without idempotence each record has a producer of its own, because a broker handles one request of a connection at a
 time, and in the model several records can wait for their acknowledgement at once. An idempotent producer sends all of
 its records, and a transactional producer those of its transaction. Such a producer has to give records the numbers that
@@ -53,8 +50,8 @@ class RealProducer:
 
     def __init__(self, addresses: str, topic: str, settings: Mapping[str, str | int | bool]) -> None:
         """`settings` are those of the library that the trace decides: acks, enable.idempotence, transactional.id."""
-        given = {"bootstrap.servers": addresses, "linger.ms": 0, "batch.num.messages": 1, **FAST, **settings}
-        self._producer = Producer({**given, "logger": SILENT})
+        all_settings = {"bootstrap.servers": addresses, "linger.ms": 0, "batch.num.messages": 1, **FAST, **settings}
+        self._producer = Producer({**all_settings, "logger": SILENT})
         self._topic = topic
         self._told: dict[str, Told] = {}
         self.sent: list[str] = []
@@ -98,8 +95,8 @@ class RealProducer:
 
     def _note(self, error: KafkaError | None, message: Message) -> None:
         value, offset = (message.value() or b"").decode(), message.offset()
-        told = Told(None if error is None else error.str(), offset if offset is not None and offset >= 0 else None)
-        self._told.setdefault(value, told)
+        result = Told(None if error is None else error.str(), offset if offset is not None and offset >= 0 else None)
+        self._told.setdefault(value, result)
 
 
 FAILS = "request_fails"
@@ -156,7 +153,7 @@ class Producing:
             arrival = await self._arrived(value, 0)
             arrival.answer.set_result(ProduceResponse(-1, Errors.NONE, offset))
             if not await comes(partial(producer.is_told, value)):
-                raise ClientError(f"the producer was not told in {SECONDS:.0f} s that record {value} is delivered")
+                raise ClientError(f"record {value} was not reported as delivered within {SECONDS:.0f} s")
 
     async def end(self) -> None:
         """Note the producers' new results, and end the producers."""
@@ -167,7 +164,9 @@ class Producing:
     # ------------------------------------------------------------------------------------------------- before a step
 
     async def before(self, step: Step, position: int) -> Arrival | None:
-        """The request that this step lets through, once it has arrived; None if there is none. Raises ClientError."""
+        """The request that this step lets through, once it has arrived; None if it lets none through. Raises
+        ClientError.
+        """
         self._before = {key for key, _ in self._sent()}
         if step.action in ENDS:
             await self._end_transaction(step.ordinals[0], ENDS[step.action], position)
@@ -243,7 +242,7 @@ class Producing:
         request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
-        found: list[Arrival] = []
+        arrivals: list[Arrival] = []
 
         def look() -> bool:
             for arrival in self._stage.arrivals:
@@ -252,19 +251,19 @@ class Producing:
                 if self._stage.expected not in (None, arrival.broker):
                     arrival.answer.set_result(None)  # the request waits at the broker of an earlier step
                     continue
-                found.append(arrival)
-            told = producer.told.get(value)
+                arrivals.append(arrival)
+            result = producer.told.get(value)
             # With acks=0, a record counts as delivered as soon as its request is in flight.
-            is_told = told is not None and (self._acks is not Acks.NONE or told.error is not None)
-            return bool(found) or is_told
+            is_told = result is not None and (self._acks is not Acks.NONE or result.error is not None)
+            return bool(arrivals) or is_told
 
         for _ in range(MOST_REFUSALS):
             if not await comes(look):
                 raise ClientError(f"{otherwise(position)}: it did not send record {value} within {SECONDS:.0f} s")
-            if not found:
-                told = producer.told[value]
-                raise ClientError(f"{otherwise(position)}: it does not send record {value}, which is {told}")
-            arrival = found.pop()
+            if not arrivals:
+                result = producer.told[value]
+                raise ClientError(f"{otherwise(position)}: it does not send record {value}, which is {result}")
+            arrival = arrivals.pop()
             if arrival.value == value:
                 return arrival
             await asyncio.sleep(IN_FLIGHT_SECONDS)
@@ -312,7 +311,7 @@ class Producing:
             self._must_be_numbered_alike(dict(self._sent())[own].stamp, arrival, position)
         if step.action in ENDS and step.ordinals[0] in self._played.ended:
             outcome = "committed" if ENDS[step.action] is Control.COMMIT else "aborted"
-            self._tell(f"     the producer was told that transaction {step.ordinals[0]} is {outcome}")
+            self._tell(f"     the producer learned that transaction {step.ordinals[0]} is {outcome}")
         awaited = {*self._by_value} if self._acks is Acks.NONE else {*self._answer()}
         if not await comes(lambda: self._note_told(position) | self._refused_and_back() >= awaited):
             raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")
@@ -338,10 +337,10 @@ class Producing:
     def _note_told(self, position: int) -> set[str]:
         """Note the producers' new results; returns all records that have a result."""
         for value, producer in self._by_value.items():
-            told = producer.told.get(value)
-            if told is not None and value not in self._played.told and value not in self._common:
-                self._played.told[value] = position, told
-                self._tell(f"     the producer's callback called record {value} {told}")
+            result = producer.told.get(value)
+            if result is not None and value not in self._played.told and value not in self._common:
+                self._played.told[value] = position, result
+                self._tell(f"     the producer's callback called record {value} {result}")
         return {*self._played.told, *self._common}
 
     def _sent(self) -> Iterator[tuple[Key, Sent]]:

@@ -1,8 +1,4 @@
-"""Reports the results and reads of the clients of a play, and compares them with the trace.
-
-In:  a trace, what was played.
-Out: lines of text, an exit code.
-"""
+"""Reports the results and reads of the clients of a play, and compares them with the trace."""
 
 from __future__ import annotations
 
@@ -30,11 +26,11 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     read = reading.values
     start = f"start offset {reading.start_offset}, " if reading.start_offset else ""
     lines = [f"a new consumer reads: {' '.join(read) or 'nothing'} ({start}end offset {reading.end_offset})"]
-    for value, (position, told) in sorted(played.told.items()):
-        if told.error is None and value not in read and value not in _deleted(trace):
+    for value, (position, result) in sorted(played.told.items()):
+        if result.error is None and value not in read and value not in _deleted(trace):
             lines.append(
-                f"Record {value} is lost: its producer was told after step {position} that it is {told},"
-                " and a new consumer does not read it."
+                f"Record {value} is lost: after step {position}, its producer had the result: {result};"
+                " a new consumer does not read it."
             )
     lines += [
         f"Record {value} is lost: it was committed at the start, and a new consumer does not read it."
@@ -44,9 +40,9 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     if len(lines) == 1:
         delivered = [each for _, each in played.told.values() if each.error is None]
         lines.append(
-            "Every record whose producer was told that it is delivered is read."
+            "Every record that was reported as delivered is read."
             if delivered
-            else "No producer was told that its record is delivered."
+            else "No record was reported as delivered."
         )
     lines += [f"Record {value} is read {count} times." for value, count in Counter(read).items() if count > 1]
     lines += [
@@ -116,37 +112,41 @@ def _is_leaderless_as_said(trace: Trace, played: Played) -> bool:
 
 def _contradictions(trace: Trace, played: Played) -> list[str]:
     """Where the results or reads of the clients differ from the trace."""
-    told = {value for value, (_, each) in played.told.items() if each.error is None}
+    delivered = {value for value, (_, each) in played.told.items() if each.error is None}
     meant = _acknowledged(trace) - set(_common(trace))
-    found = [
+    contradictions = [
         *(
-            f"DIVERGED: the trace acknowledges record {value}, its producer was not told"
-            for value in sorted(meant - told)
+            f"DIVERGED: the trace acknowledges record {value}, which was not reported as delivered"
+            for value in sorted(meant - delivered)
         ),
         *(
-            f"DIVERGED: a producer was told that record {value} is delivered, the trace does not acknowledge it"
-            for value in sorted(told - meant)
+            f"DIVERGED: record {value} was reported as delivered, and the trace does not acknowledge it"
+            for value in sorted(delivered - meant)
         ),
     ]
     is_lost = trace.property_name == "acked_not_lost" and trace.verdict is not None
     if is_lost and played.reading and _acknowledged(trace) - _deleted(trace) <= {*played.reading.values}:
-        found.append("DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one")
+        contradictions.append("DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one")
     if _waits_for_nobody(trace) and played.reading:
-        found.append("DIVERGED: the trace leaves the partition without a leader for good, but the new consumer reads")
+        contradictions.append(
+            "DIVERGED: the trace leaves the partition without a leader for good, but the new consumer reads"
+        )
     last = State(trace.instance, trace.states[-1])
     for consumer, read in enumerate(played.consumed):
         entries = {offset: last.consumed_record[consumer][offset] for offset in range(last.log_size)}
         said = {offset: payload_of(entry) for offset, entry in entries.items() if entry != NONE}
         if dict(read) != said:
-            found.append(f"DIVERGED: consumer {consumer} has read {_spelt(dict(read))}, in the trace {_spelt(said)}")
+            contradictions.append(
+                f"DIVERGED: consumer {consumer} has read {_spelt(dict(read))}, in the trace {_spelt(said)}"
+            )
     committed = played.committed.values if played.committed else []
     for value, transaction, state in _in_transactions(trace):
         if state != TransactionState.COMMITTED and value in committed:
             what = state.name.lower()
-            found.append(
+            contradictions.append(
                 f"DIVERGED: record {value} is read with read_committed, its transaction {transaction} is {what}"
             )
-    return found
+    return contradictions
 
 
 def _spelt(read: dict[int, str]) -> str:

@@ -13,6 +13,7 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.clients.clients import ConsumerRequest
@@ -39,10 +40,10 @@ SECONDS = 10.0
 POLL_SECONDS = 0.002
 
 
-async def comes(found: Callable[[], bool]) -> bool:
+async def comes(is_there: Callable[[], bool]) -> bool:
     """Wait until something is found; returns whether it came in time."""
     for _ in range(int(SECONDS / POLL_SECONDS)):
-        if found():
+        if is_there():
             return True
         await asyncio.sleep(POLL_SECONDS)
     return False
@@ -68,6 +69,10 @@ class Waiting:
     answer: asyncio.Future[ConsumerFetchResponse | None]
 
 
+Answer = TypeVar("Answer", ProduceResponse, ConsumerFetchResponse)
+Held = TypeVar("Held", Arrival, Waiting)
+
+
 class Still:
     """Time stands still between the steps of a trace, and nothing moves by itself."""
 
@@ -88,12 +93,8 @@ class Stage(Backend):
         self.arrivals: list[Arrival] = []
         self.leaders: dict[str, tuple[int, int]] = {}
         self.fetches: list[Waiting] = []
-        self._transactions = Transactions(Network(), Clock(), itertools.count(1).__next__, Switches())
-
-    @property
-    def transactions(self) -> Transactions:
+        self.transactions = Transactions(Network(), Clock(), itertools.count(1).__next__, Switches())
         """The coordinator of the real producers, which writes no markers."""
-        return self._transactions
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
         """The broker that the trace presents to the client as the leader: a client's metadata can be old.
@@ -114,50 +115,43 @@ class Stage(Backend):
             if self.cluster.leader_known_to(broker)[0] == broker:
                 raise Disconnected
             return ProduceResponse(-1, Errors.NOT_LEADER_OR_FOLLOWER)
-        answer: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
-        arrival = Arrival(broker, batch.values[0], batch.stamp, answer)
+        arrival = Arrival(broker, batch.values[0], batch.stamp, asyncio.get_running_loop().create_future())
         self.arrivals.append(arrival)
-        if acks is Acks.NONE:
-            return None
-        try:
-            found = await answer
-        finally:
-            if arrival in self.arrivals:
-                self.arrivals.remove(arrival)
-        if found is None:
-            raise Disconnected
-        return found
+        return None if acks is Acks.NONE else await _answer_of(arrival.answer, arrival, self.arrivals)
 
     async def ask(self, broker: int, request: ConsumerRequest, client: str) -> Payload:
-        """Hold a fetch of a consumer with a position until the trace has a step for it; answer its questions about
-        offsets at once.
-        """
+        """Hold a positioned consumer's fetch until its step; answer its questions about offsets at once."""
         if client not in self.leaders:
             return await super().ask(broker, request, client)
         if self.leaders[client][1] == NO_EPOCH:
             request = replace(request, current_leader_epoch=None)  # librdkafka sends 0 if it knows none
         if not isinstance(request, ConsumerFetchRequest):
             return self.answer_to(broker, request)
-        answer: asyncio.Future[ConsumerFetchResponse | None] = asyncio.get_running_loop().create_future()
-        waiting = Waiting(broker, client, request, answer)
+        waiting = Waiting(broker, client, request, asyncio.get_running_loop().create_future())
         self.fetches.append(waiting)
-        try:
-            found = await answer
-        finally:
-            self.fetches.remove(waiting)
-        if found is None:
-            raise Disconnected
-        return found
+        return await _answer_of(waiting.answer, waiting, self.fetches)
 
     def answer_to(self, broker: int, request: ConsumerRequest) -> Payload:
         """The broker's answer to a consumer's request, which it receives now. Raises Disconnected."""
-        found: list[Payload | None] = []
-        self.cluster.outside.ask(broker, request, found.append)
+        answers: list[Payload | None] = []
+        self.cluster.outside.ask(broker, request, answers.append)
         number = self.cluster.messages()[-1].number
         self.cluster.deliver(number)
         for message in self.cluster.messages():
             if message.in_reply_to == number:
                 self.cluster.deliver(message.number)
-        if not found or found[0] is None:
+        if not answers or answers[0] is None:
             raise Disconnected
-        return found[0]
+        return answers[0]
+
+
+async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
+    """The answer to a request that is held among others. Raises Disconnected if its connection is to break."""
+    try:
+        answer = await coming
+    finally:
+        if held in others:
+            others.remove(held)
+    if answer is None:
+        raise Disconnected
+    return answer

@@ -150,7 +150,7 @@ def is_in_the_first_chamber(s, process):
 
 @always
 def lock_invariant(s):
-    """One process at most is in the critical section, and then the lock is taken."""
+    """At most one process is in the critical section, and then the lock is taken."""
     return not any(has_the_lock(s, p) for p in range(s.processes)) or (
         s.lock == 0 and sum(1 for p in range(s.processes) if has_the_lock(s, p)) == 1
     )
@@ -158,7 +158,7 @@ def lock_invariant(s):
 
 @always
 def barrier_invariant(s):
-    """Who is counted, what an open gate means, and that one gate at least is closed."""
+    """The counters, what an open gate means, and that at least one gate is closed."""
     return (
         s.rendezvous == sum(1 for p in range(s.processes) if is_counted(s, p))
         and (s.first_gate == 0 or any(Label.A5 <= s.label[p] <= Label.A6 for p in range(s.processes)))
@@ -169,7 +169,7 @@ def barrier_invariant(s):
 
 @always
 def nobody_overtakes(s):
-    """No process enters the barrier again while another has not left it."""
+    """No process enters the barrier again before all others have left it."""
     return not any(s.label[p] <= Label.A4 for p in range(s.processes)) or not any(
         Label.A7 <= s.label[p] <= Label.A10 for p in range(s.processes)
     )

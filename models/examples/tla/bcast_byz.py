@@ -1,12 +1,12 @@
 """One round of asynchronous reliable broadcast with Byzantine faults, by Srikanth and Toueg (1987).
 
-After specifications/bcastByz/bcastByz.tla by Igor Konnov, Thanh Hai Tran and Josef Widder
-(2026-01-15; github.com/tlaplus/Examples, MIT license). Model files: bcastByz.cfg, with N = 4, T = 1 and F = 1, and
+After specifications/bcastByz/bcastByz.tla by Igor Konnov, Thanh Hai Tran and Josef Widder (2026-01-15;
+github.com/tlaplus/Examples, MIT license). Model files: bcastByz.cfg, with N = 4, T = 1 and F = 1, and
 bcastByzNoBcast.cfg, with N = 10, T = 3 and F = 2, where no correct process has received the message (`NOBODY_HEARD`).
 
 The same: every state and step, also the step that changes nothing. Different: Corr and Faulty are one field. The
 properties CorrLtl and RelayLtl are left out: they assume fairness of those steps in which no message of a faulty
-process is received, and these steps are no action of their own.
+process is received, and these steps are not a separate action.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def some_are_faulty(configuration: Any) -> Iterator[dict[str, Any]]:
 
 @contradiction
 def too_many_faults(configuration: Any) -> bool:
-    """more than three times as many processes are needed as faults are tolerated, and no more faults can occur"""
+    """the algorithm needs more than 3 x (tolerated faults) processes, and tolerates at least the faults that occur"""
     return configuration.processes <= 3 * configuration.tolerated or configuration.faulty > configuration.tolerated
 
 

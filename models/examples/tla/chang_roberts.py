@@ -33,7 +33,7 @@ class Configuration:
 
 
 class Node(Domain, size="nodes"):
-    """A node, which is also its identity. The smallest one wins."""
+    """A node, which is also its identity. The smallest identity wins."""
 
 
 class Status(IntEnum):
@@ -52,7 +52,7 @@ class State:
 @initial
 def some_nodes_are_initiators(configuration: Any) -> Iterator[dict[str, Any]]:
     for initiators in product((False, True), repeat=configuration.nodes):
-        status = [Status.CANDIDATE if one else Status.LOST for one in initiators]
+        status = [Status.CANDIDATE if is_initiator else Status.LOST for is_initiator in initiators]
         yield {"is_initiator": list(initiators), "status": status}
 
 
@@ -71,7 +71,7 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node passes an identity on if it has lost, or loses to it now; else it drops it, and wins if it is its own."""
+    """A node passes an identity on if it has lost, or loses to it; otherwise it drops it, and wins if it is its own."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False
@@ -110,5 +110,5 @@ def some_candidate(s):
 
 @leads_to(when=some_candidate, fair=weak_fairness(start, receive, each="node"))
 def somebody_wins(s):
-    """Liveness: if there is a candidate, there is a winner at last. Nobody becomes a candidate later."""
+    """Liveness: if there is a candidate, there is eventually a winner. Nodes become candidates only at the start."""
     return any(s.status[node] == Status.WON for node in range(s.nodes))

@@ -1,10 +1,11 @@
-"""The coffee can problem of Carel Scholten, as Dijkstra and Gries tell it: what is the color of the last bean?
+"""The coffee can problem of Carel Scholten, as told by Dijkstra and Gries: what is the color of the last bean?
 
 After specifications/CoffeeCan/CoffeeCan.tla by Andrew Helwer (2026-05-12; github.com/tlaplus/Examples, MIT license).
 Model file: CoffeeCan100Beans.cfg, with MaxBeanCount = 100.
 
 The same: every state and step, also the step that changes nothing at the end. Different: the can is two fields. The
-hypothesis about the end is two properties; TLA+ asks it of the first state, but no step changes what it asks.
+hypothesis about the end is two properties; TLA+ evaluates its premise in the first state, and no step changes the
+premise.
 """
 
 from collections.abc import Iterator
@@ -70,7 +71,7 @@ def pick_different_color(s):
 
 @action
 def terminate(s):
-    """One bean is left, and nothing changes any more."""
+    """One bean is left, and nothing changes."""
     require(beans(s) == 1)
 
 

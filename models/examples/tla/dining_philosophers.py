@@ -52,7 +52,7 @@ class State:
 
 @initial
 def everyone_is_hungry(configuration: Any) -> Iterator[dict[str, Any]]:
-    """All forks are dirty. Philosopher 0 holds two of them, and the others hold one at most."""
+    """All forks are dirty. Philosopher 0 holds two of them, and the others hold at most one."""
     everyone = range(configuration.philosophers)
     yield {"holder": [0 if fork == 1 else fork for fork in everyone], "is_hungry": [True for _ in everyone]}
 
@@ -132,7 +132,7 @@ def exclusive_access(s):
 
 
 EVERY_PHILOSOPHER = weak_fairness(loop, eat, think, each="philosopher")
-"""Each philosopher goes on at last."""
+"""Each philosopher eventually eats."""
 
 
 def does_not_starve(s, philosopher):

@@ -1,12 +1,12 @@
 """Termination detection on a ring, by Dijkstra, Feijen and van Gasteren (EWD 840).
 
-After specifications/ewd840/EWD840.tla by Stephan Merz
-(2025-07-14; github.com/tlaplus/Examples, MIT license). Model file: EWD840.cfg, with N = 3.
+After specifications/ewd840/EWD840.tla by Stephan Merz (2025-07-14; github.com/tlaplus/Examples, MIT license). Model
+file: EWD840.cfg, with N = 3.
 
-The same: every state, every action, and the property that a finished computation is detected at last.
-Different: Environment is not one action but two, `send_message` and `deactivate`, and System is also two. The guard of
-`pass_token` is a disjunction: TLC generates a successor for each part of it that is true, here there is one. That the
-algorithm refines the module SyncTerminationDetection is not stated; `termination_detection` is its safety part.
+The same: every state, every action, and the property that a finished computation is eventually detected. Different:
+Environment is two actions, `send_message` and `deactivate`, and System is also two. The guard of `pass_token` is a
+disjunction: TLC generates a successor for each part of it that is true, here there is one. That the algorithm refines
+the module SyncTerminationDetection is not stated; `termination_detection` is its safety part.
 """
 
 from enum import IntEnum
@@ -84,7 +84,7 @@ def pass_token(s, node: Node):
 
 @action(shows="{node} to {receiver}")
 def send_message(s, node: Node, receiver: Node):
-    """An active node activates another one. It becomes black if the token has already passed the receiver."""
+    """An active node activates another node. It becomes black if the token has already passed the receiver."""
     require(s.active[node])
     require(receiver != node)
     s.active[receiver] = True
@@ -129,5 +129,5 @@ def dijkstras_invariant(s):
 
 @leads_to(when=terminated, fair=weak_fairness(initiate_probe, pass_token))
 def termination_is_detected(s):
-    """Liveness: once all nodes are inactive, this is detected at last, if the token goes on."""
+    """Liveness: once all nodes are inactive, this is eventually detected, if the token goes on."""
     return is_detected(s)

@@ -107,5 +107,5 @@ def receive_release(s, process: Process, sender: Process):
 
 @always
 def mutex(s):
-    """One process at most is in the critical section."""
+    """At most one process is in the critical section."""
     return len(s.critical) <= 1

@@ -47,7 +47,7 @@ class Quorum(Domain, size="acceptors"):
 
 
 class Witness(Domain, size=lambda configuration: configuration.acceptors + 1):
-    """The acceptor whose vote is the last one in a quorum; or, as the last number, that nobody in it has voted."""
+    """The acceptor whose vote is the last one in a quorum; the last number stands for no vote in the quorum."""
 
 
 class State:
@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The leader of a ballot asks for votes for the value that its quorum voted for last, or for any, if for none."""
+    """The leader of a ballot asks for votes for the value of its quorum's last vote, or for any value without one."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(
@@ -140,7 +140,7 @@ def agreement(s):
 
 @always
 def a_vote_is_remembered(s):
-    """An acceptor's last vote was sent in a message, which the leader of the ballot had asked for."""
+    """An acceptor's last vote was sent in a message, for which the leader of the ballot had asked."""
     return all(
         s.voted_ballot[a] <= s.max_ballot[a]
         and (s.voted_ballot[a] < 0) == (s.voted_value[a] < 0)

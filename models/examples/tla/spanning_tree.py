@@ -82,7 +82,7 @@ def can_be_relaxed(s):
 
 
 def is_in_place(s, node):
-    """The node is the root, or not connected to it, or one step farther away from it than its mother."""
+    """The node is the root, or not connected to it, or one step farther from it than its mother."""
     return (
         (node == 0 and s.distance[node] == 0 and s.mother[node] == node)
         or (
@@ -111,5 +111,5 @@ def a_spanning_tree_at_the_end(s):
 
 @eventually(fair=any_action)
 def termination(s):
-    """Liveness: at last nothing can be relaxed."""
+    """Liveness: eventually nothing can be relaxed."""
     return not can_be_relaxed(s)

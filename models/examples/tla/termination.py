@@ -1,12 +1,12 @@
 """The problem of termination detection with asynchronous messages, without an algorithm that solves it.
 
-After specifications/ewd998/AsyncTerminationDetection.tla by Stephan Merz and Markus Kuppe
-(2022-05-03; github.com/tlaplus/Examples, MIT license). Model file: AsyncTerminationDetection.cfg, with N = 4 and the
-constraint that at most three messages wait at a node.
+After specifications/ewd998/AsyncTerminationDetection.tla by Stephan Merz and Markus Kuppe (2022-05-03;
+github.com/tlaplus/Examples, MIT license). Model file: AsyncTerminationDetection.cfg, with N = 4 and the constraint that
+at most three messages wait at a node.
 
-The same: every state and step. Different: Terminate is two actions, as it may detect the termination or not. The
-property Quiescence, [](terminated => []terminated), is stated of steps. Live is left out: a constraint cuts
-behaviours off, and how they go on is not known. TLC judges Live on what is left.
+The same: every state and step. Different: Terminate is two actions, because it may or may not detect the termination.
+The property Quiescence, [](terminated => []terminated), is stated of steps. Live is left out: a constraint cuts
+behaviours off, and their continuations are unknown. TLC judges Live on what is left.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Dijkstra's self-stabilizing token ring (EWD 426): whatever the counters are, at last there is exactly one token.
+"""Dijkstra's self-stabilizing token ring (EWD 426): from any counters, there is eventually exactly one token.
 
-After specifications/ewd426/TokenRing.tla by Murat Demirbas and Markus Kuppe
-(2022-09-30; github.com/tlaplus/Examples, MIT license). Model file: TokenRing.cfg, with N = 6 and M = 6.
+After specifications/ewd426/TokenRing.tla by Murat Demirbas and Markus Kuppe (2022-09-30; github.com/tlaplus/Examples,
+MIT license). Model file: TokenRing.cfg, with N = 6 and M = 6.
 
 The same: every state and step. Different: (c + 1) % M is written as a choice.
 """
@@ -49,7 +49,7 @@ def anything(configuration: Any) -> Iterator[dict[str, Any]]:
 
 @contradiction
 def too_few_values(configuration: Any) -> bool:
-    """the ring stabilizes only if a counter has at least as many values as there are nodes, less one"""
+    """the ring stabilizes only if a counter has at least as many values as there are nodes, minus one"""
     return configuration.nodes > configuration.values + 1
 
 
@@ -85,11 +85,11 @@ def unique_token(s):
 
 @always_step
 def stays_unique(before, after):
-    """Once there is exactly one token, there is never another."""
+    """Once there is exactly one token, there is always exactly one."""
     return not unique_token(before) or unique_token(after)
 
 
 @eventually_always(fair=any_action)
 def stabilization(s):
-    """Stab: at last there is exactly one token for ever."""
+    """Stab: eventually there is exactly one token for ever."""
     return unique_token(s)

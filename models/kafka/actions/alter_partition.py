@@ -48,22 +48,21 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """The follower's newest epoch is unknown to the leader, or ends in its log before the follower's log does."""
+    """The leader does not know the follower's newest epoch, or ends it before the follower's log ends."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """A repair that no release has: who joins the ISR has deleted what the leader has deleted. It is judged by what the
-    follower holds now, also for a fetch that counts later."""
+    """A repair that is in no release: a follower that joins the ISR has deleted what the leader has deleted. Its
+    present log is judged, also for a fetch that counts later."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and what there was before the
-    leader's epoch.
-    """
+    """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and everything from before the
+    leader's epoch."""
     return (
         may_propose(s, leader)
         and not s.isr[leader][follower]
@@ -138,8 +137,8 @@ def controller_handles_alter_partition(s, leader: AlteringReplica):
     """The controller makes the proposed ISR the ISR of record, or refuses it.
 
     A sender that is refused because its metadata is old keeps its change pending until it hears of newer metadata; so
-    does a sender whose change has started a new leader epoch. Ineligible members are named in the answer. The change
-    can complete a reassignment. Kafka: ReplicationControlManager.alterPartition.
+    does a sender whose change has started a new leader epoch. The answer names ineligible members. The change can
+    complete a reassignment. Kafka: ReplicationControlManager.alterPartition.
     """
     require(s.alter_partition[leader] == AlterPartition.REQUESTED)
     require(is_answered_at_once(s, leader) or may_change_record(s))
@@ -202,9 +201,9 @@ def answer_to_leader_is_lost(s, leader: AlteringReplica):
 
 
 def shared_end_offset(s, follower, leader):
-    """Where, by the leader's diverging response, the part of the log ends that both share.
+    """The end of the common beginning of both logs, by the leader's diverging response.
 
-    If the follower does not have the answered epoch, it is where its previous one ends. Kafka:
+    If the follower lacks the answered epoch, it is the end of the previous epoch. Kafka:
     AbstractFetcherThread.getOffsetTruncationState.
     """
     epoch = s.diverging_epoch[follower][leader]

@@ -1,4 +1,4 @@
-"""How a leader heard the answer to AlterPartition before 3.1: the high watermark was not looked at after a shrink
+"""How a leader heard the answer to AlterPartition before 3.1: after a shrink, the high watermark was not advanced
 (KAFKA-13091), but only at the next fetch or append. The other models of these releases have the repaired rule, because
 it makes no promise true or false."""
 

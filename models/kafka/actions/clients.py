@@ -71,8 +71,8 @@ def append_numbered(s, leader, record):
 
 
 def may_send(s, leader):
-    """A producer without idempotence never waits; an idempotent one has few requests in flight, and the leader checks
-    the sequence number of the next one."""
+    """A producer without idempotence never waits; an idempotent one limits its requests in flight, and the leader
+    checks the sequence number of the next one."""
     return not s.enable_idempotence or (
         requests_in_flight(s) < s.max_in_flight_requests
         and may_know_leader(s, leader)
@@ -177,10 +177,10 @@ def checks_sequences(s, leader):
 
 @action(shows="of {record}")
 def request_fails(s, record: NumberedRecord):
-    """The next record is sent, and not appended: the request is lost, or refused with an error after which it is sent
+    """The next record is sent, but not appended: the request is lost, or refused with an error after which it is sent
     again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
 
-    So it is after UNKNOWN_PRODUCER_ID if nothing was acknowledged: numbered anew, everything keeps its number.
+    The same happens after UNKNOWN_PRODUCER_ID if nothing was acknowledged: renumbering changes no number.
     """
     require(is_next(s, record))
     send(s, record)
@@ -214,9 +214,9 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     """A leader refuses a record, which was sent for the first time or again, and the producer takes records before it
     to be lost. Other requests can still wait for an answer.
 
-    Since 2.5 the producer raises its epoch, and numbers every request in flight anew, from 0 (KIP-360). Before, it
-    takes a new producer id, and gives up what is in flight. Kafka: TransactionManager.canRetry,
-    bumpIdempotentProducerEpoch; before 2.5 handleFailedBatch, resetProducerId.
+    Since 2.5 the producer raises its epoch, and renumbers every request in flight from 0 (KIP-360). Before, it takes a
+    new producer id, and gives up what is in flight. Kafka: TransactionManager.canRetry, bumpIdempotentProducerEpoch;
+    before 2.5 handleFailedBatch, resetProducerId.
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
     require(checks_sequences(s, leader))
@@ -231,12 +231,12 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
 
 @action(shows="after the answer of {leader} to {record}")
 def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord):
-    """From 1.0 to 2.4: a leader has deleted all records of the producer, and with them what it knew of it. It answers
-    UNKNOWN_PRODUCER_ID; the producer sees that the log starts above all that was acknowledged, and numbers the requests
-    in flight anew from 0, in the same epoch, also those that still wait for an answer.
+    """From 1.0 to 2.4: a leader has deleted all records of the producer, and with them its knowledge of the producer.
+    It answers UNKNOWN_PRODUCER_ID; the producer sees that the log starts above all that was acknowledged, and renumbers
+    the requests in flight from 0, in the same epoch, also those that still wait for an answer.
 
-    A broker that has not deleted yet cannot tell these numbers from those before. That is why 2.5 takes a new epoch
-    (KIP-360). Kafka: TransactionManager.canRetry, startSequencesAtBeginning (KAFKA-5793).
+    A broker that has not deleted the records yet cannot tell these numbers from those before. That is why 2.5 takes a
+    new epoch (KIP-360). Kafka: TransactionManager.canRetry, startSequencesAtBeginning (KAFKA-5793).
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
     require(checks_sequences(s, leader))
@@ -253,7 +253,7 @@ def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord
 @action(shows="{record} at {leader}")
 def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
     """The leader remembers another record with the number of this one, from before the producer began from 0. It
-    appends nothing, and answers with success, because the other one is below its high watermark.
+    appends nothing, and answers with success, because the other record is below its high watermark.
 
     An answer that waits for the high watermark is left out: then the request comes later.
     """
@@ -271,9 +271,8 @@ def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
 
 @action(shows="at {broker}")
 def broker_saves_producer_state(s, broker: SnapshotReplica):
-    """The log rolls its segment, or its broker shuts down: a snapshot keeps the last batch of each producer, and no
-    other. Kafka: ProducerStateManager.takeSnapshot.
-    """
+    """The log rolls its segment, or its broker shuts down: a snapshot keeps only the last batch of each producer.
+    Kafka: ProducerStateManager.takeSnapshot."""
     require(s.producer_snapshots_left > 0)
     require(s.is_up[broker])
     require(s.snapshot_offset[broker] < s.log_end_offset[broker])
@@ -292,7 +291,7 @@ def broker_saves_producer_state(s, broker: SnapshotReplica):
 
 
 def continues_sequence(s, leader, transaction):
-    """Whether the leader has every record of the transaction that was sent so far."""
+    """The leader has every record of the transaction that was sent so far."""
     return all(
         holds_record(s, leader, record) for record in range(s.records) if s.transaction_of[record] == transaction
     )
@@ -356,7 +355,7 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader tells where the policy continues, if it is not none.
+    """The leader tells where the policy continues, if the policy is not none.
 
     Since 2.2 a new leader does not tell the end of its log before its high watermark has reached the start of its epoch
     (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
@@ -371,8 +370,8 @@ def can_reset(s, leader):
 def reset_position(s, consumer, leader):
     """Continue at the beginning or at the end, as auto.offset.reset says. Kafka: OffsetFetcher, ListOffsets.
 
-    The leader epoch at the new position is taken as unknown until the next record, although ListOffsets tells it. The
-    end of the log, from which the lag is computed, is that of the last fetch until the next one.
+    The leader epoch at the new position counts as unknown until the next record, although ListOffsets tells it. The end
+    of the log, from which the lag is computed, is that of the last fetch until the next one.
     """
     if s.auto_offset_reset == AutoOffsetReset.EARLIEST:
         s.position[consumer] = s.log_start_offset[leader]
@@ -383,7 +382,7 @@ def reset_position(s, consumer, leader):
 
 
 def is_truncated(s, consumer, leader):
-    """By the leader's answer, its log does not hold the last record that the consumer has read."""
+    """By the leader's answer, its log lacks the last record that the consumer has read."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and (
         has_common_prefix(s, consumer, leader)
@@ -399,12 +398,13 @@ def has_common_prefix(s, consumer, leader):
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """The leader does not know the epoch, and answers for an earlier one: Kafka's consumer does not look at that."""
+    """The leader does not know the epoch, and answers for an earlier one: Kafka's consumer does not check that."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 
 def return_to_common_prefix(s, consumer, leader):
-    """Continue where the leader's log and what the consumer has read diverge; without an answer, reset the position.
+    """Continue where the leader's log diverges from the records that the consumer has read; without an answer, reset
+    the position.
 
     Kafka: SubscriptionState.maybeCompleteValidation.
     """
@@ -444,7 +444,7 @@ def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica
 
 @action(shows="{consumer}")
 def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
-    """The consumer gives up the follower: it was refused there, or it is time to ask the leader again."""
+    """The consumer gives up the follower, which has refused it, or because metadata.max.age.ms is over."""
     require(s.preferred_read_replica[consumer] != NONE)
     s.preferred_read_replica[consumer] = NONE
 
@@ -453,7 +453,7 @@ def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
 def consumer_fetches(s, consumer: Consumer, broker: Replica):
     """The consumer reads the next entry from a leader or, since 2.4 (KIP-392), from a follower.
 
-    Either shows what is below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
+    Each shows the entries below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
     SubscriptionState.partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))
@@ -470,7 +470,7 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 
 @action(shows="{consumer} at {broker}")
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
-    """The consumer's position is in the broker's log, and the broker shows nothing from there on.
+    """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
     It may even show less than the consumer has read, if its high watermark lags: on a follower, and after an election.
     Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.

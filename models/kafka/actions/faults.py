@@ -1,8 +1,8 @@
 """Faults of brokers: crashes, and losses of power and of disks; and restarts in a cluster with ZooKeeper.
 
 When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
-has its log and a checkpointed high watermark: any value up to the last one that it had. Not modelled: a follower's high
-watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
+has its log and a checkpointed high watermark: any value up to its last one. Not modelled: a follower's high watermark
+can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
 from isrcheck.models.kafka.state.broker import clear_request, start_broker, stop_broker
@@ -13,14 +13,14 @@ from isrcheck.models.language import action, require
 
 
 def is_kept(s, broker, end_offset):
-    """A loss of power keeps what is flushed; without a flushed point, nothing is certain to be flushed."""
+    """A loss of power keeps what is flushed; without a flushed point, any entry may be lost."""
     if has_flushed_point(s):
         return s.flushed_offset[broker] <= end_offset
     return True
 
 
 def note_loss(s, broker):
-    """A KRaft controller may treat a broker that lost data otherwise; the history is judged when it is back."""
+    """A KRaft controller may treat a broker that lost data differently; it is judged when the broker is back."""
     if s.CONTROLLER == Controller.KRAFT:
         s.stopped_by[broker] = Stop.LOSS
 
@@ -69,12 +69,9 @@ def broker_loses_disk(s, broker: Replica):
     lose_disk(s, broker)
 
 
-# --------------------------------------------------------------------------------------------- restarts with ZooKeeper
-
-
 def was_noticed(s, broker):
     """The controller has treated the end of the process as a failure: since KIP-380 (2.2) it recognises the new process
-    by its broker epoch, and does so before it tells it anything. The last member of the ISR stays.
+    by its broker epoch, and does so before it sends it anything. The last member of the ISR stays.
 
     Up to 2.4 this is left out: there, a restart can be too short for the controller to notice.
     """

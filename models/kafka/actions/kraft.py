@@ -98,18 +98,17 @@ from isrcheck.models.language import NONE, action, require
 
 
 def session_may_expire(s, broker):
-    """A broker that is down stops its heartbeats; a living one does so where the budget allows it."""
+    """A broker that is down stops its heartbeats; a living one may, within the budget."""
     return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
 def fence(s, broker):
-    """A broker that shuts down goes on to do so, and waits for nobody any more. Kafka: BrokerHeartbeatManager.touch.
-    (Up to 3.5 it waits all the same; that it need not only adds behaviours.)
-    """
+    """A fenced broker that shuts down goes on, and waits for no other broker. Kafka: BrokerHeartbeatManager.touch. (Up
+    to 3.5 it waits nevertheless; not waiting only adds behaviours.)"""
     if s.is_up[broker]:
         s.fencings_left -= 1
     else:
-        s.is_shutting_down[broker] = False  # whatever the process wanted that has ended
+        s.is_shutting_down[broker] = False  # the intention of a process that has ended
     s.is_fenced[broker] = True
     s.shutdown_partition_epoch[broker] = 0
 
@@ -168,7 +167,7 @@ def controller_fences_last_leader(s, broker: KraftReplica):
 
 
 def is_last_known_leader(s, broker):
-    """Nobody is left in ISR and ELR, and this broker led last: it is elected, whatever its log has become."""
+    """ISR and ELR are empty, and this broker led last: it is elected, whatever its log contains."""
     return (
         s.ELR
         and s.last_known_leader == broker
@@ -186,15 +185,14 @@ def can_lead_alone(s, broker):
 
 
 def changes_leaderless_record(s, broker):
-    """The controller looks at a partition without a leader when this broker is unfenced, and finds something to do."""
+    """The controller looks at a partition without a leader when this broker is unfenced, and has something to do."""
     return s.controller_leader == NONE and (can_lead_alone(s, broker) or last_known_leader_waits(s) or is_overdue(s))
 
 
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
-    """The broker has caught up with its registration; a partition without a leader gets it as its leader, if it is
-    valid. Kafka: ReplicationControlManager.handleBrokerUnfenced.
-    """
+    """The broker has caught up with its registration; if it is valid, it becomes the leader of a partition without one.
+    Kafka: ReplicationControlManager.handleBrokerUnfenced."""
     require(s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_shutting_down[broker])
@@ -224,7 +222,7 @@ def controller_elects_preferred(s, elected: Replica):
 
 @action
 def controller_elects_unclean(s, elected: Replica):
-    """No valid broker is there: an active replica outside ISR and ELR is elected, and records that it lacks are lost.
+    """No broker is valid: an active replica outside ISR and ELR is elected, and records that it lacks are lost.
 
     Kafka: PartitionChangeBuilder.electAnyLeader, which looks at the assigned replicas only.
     """
@@ -255,17 +253,16 @@ def adopt_isr(s, broker, partition_epoch):
 
 
 def is_news(s, broker, partition_epoch):
-    """The record is not older than what the broker knows from an answer to AlterPartition; one that is equally old
-    counts where EQUAL_PARTITION_EPOCH_REPLACES is on.
-    """
+    """The record is not older than the broker's knowledge from an answer to AlterPartition; an equally old record
+    counts where EQUAL_PARTITION_EPOCH_REPLACES is on."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
     )
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """The repair of 8.25 that keeps a pending change of the ISR, and takes the replicas, which no answer to
-    AlterPartition brings."""
+    """The repair of 8.25 that keeps a pending change of the ISR, and takes over the replicas, which no answer to
+    AlterPartition carries."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -275,9 +272,8 @@ def assigns_at_equal_epoch(s, broker, partition_epoch):
 
 
 def read_configurations_before(s, broker, partition_epoch):
-    """Changes of min.insync.replicas that the log has before a record reach the broker at the latest with it, in one
-    delta, of which it applies the topics first. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
-    """
+    """Changes of min.insync.replicas that precede a record in the log reach the broker at the latest with it, in one
+    delta, of which it applies the topics first. Kafka: BrokerMetadataPublisher.onMetadataUpdate."""
     if s.min_isr_changes > 0:
         for change in range(s.min_isr_changes):
             if s.changed_min_isr[change] > 0 and s.min_isr_position[change] < partition_epoch:
@@ -296,9 +292,8 @@ def delete_replica(s, broker):
 
 
 def adopt_replicas(s, leader, partition_epoch):
-    """A leader learns its replicas, and forgets those that are no longer assigned; it never hears of one that is
-    removed and added in one change. Kafka: Partition.updateAssignmentAndIsr.
-    """
+    """A leader learns its replicas, and forgets those that are no longer assigned; it never hears of a replica that is
+    removed and added in one change. Kafka: Partition.updateAssignmentAndIsr."""
     if s.reassignments > 0:
         for r in range(s.replicas):
             s.knows_assigned[leader][r] = s.metadata_assigned[partition_epoch][r]
@@ -316,7 +311,7 @@ def is_new_replica(s, broker):
 
 
 def is_unread(s, broker, partition_epoch):
-    """The metadata log has this record, and the broker, which runs, has not read as far."""
+    """The metadata log has this record, and the broker runs and has not read it yet."""
     return s.is_up[broker] and s.metadata_position[broker] < partition_epoch <= s.controller_partition_epoch
 
 
@@ -374,7 +369,7 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
     """An exception ends the change that the broker is applying, such as too many open files when it creates a log. The
-    broker logs it, goes on with the next change, and never applies this one; nothing asks it to.
+    broker logs it, goes on with the next change, and never applies this one.
 
     Kafka: ReplicaManager.applyDelta, BrokerMetadataPublisher.onMetadataUpdate.
     """
@@ -475,7 +470,7 @@ def broker_shuts_down(s, broker: KraftReplica):
 
 
 def is_unclean(s, broker):
-    """KIP-966: a broker that did not shut down in order is not trusted to hold what it held."""
+    """KIP-966: a broker that did not shut down in order is not trusted to have kept its log."""
     return s.ELR and s.stopped_by[broker] != Stop.SHUTDOWN
 
 
@@ -484,8 +479,8 @@ def loses_eligibility(s, broker):
 
 
 def leads_while_fenced(s, broker):
-    """4.0 elected it as the last known leader while it was down; when it registers it is fenced once more, and does not
-    lead any longer. Up to 3.9, a leader that restarts keeps its leadership."""
+    """4.0 elected it as the last known leader while it was down; when it registers it is fenced once more, and no
+    longer leads. Up to 3.9, a leader that restarts keeps its leadership."""
     return s.controller_leader == broker and s.is_fenced[broker] and not s.RESTART_BEFORE_FENCING
 
 
@@ -521,10 +516,9 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
 
 @action(shows="{broker}")
 def broker_reports_directory(s, broker: KraftReplica):
-    """A broker with several log directories says in which of them its replica is (AssignReplicasToDirs); it may be
+    """A broker with several log directories reports in which of them its replica is (AssignReplicasToDirs); it may be
     fenced. Up to 4.2 the change is built as if ELR were off, which empties the ELR. Kafka:
-    ReplicationControlManager.handleAssignReplicasToDirs.
-    """
+    ReplicationControlManager.handleAssignReplicasToDirs."""
     require(s.directory_reports > 0)
     require(s.directory_reports_left > 0)
     require(s.ASSIGNED_DIRECTORY_ERASES_ELR)
@@ -551,7 +545,7 @@ def broker_reports_directory(s, broker: KraftReplica):
 
 
 def leads_in_order(s):
-    """The leader, if there is one, stays when the record changes."""
+    """The leader, if the partition has one, stays when the record changes."""
     return all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -568,9 +562,8 @@ def removes_at_once(s, target: ReplicaSet):
 
 
 def meets_an_eligible_stranger(s, target: ReplicaSet):
-    """A broker that is no replica, but in the ELR and active, is asked for while nobody leads: the controller looks up
-    its directory, which it does not have yet, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor.
-    """
+    """A broker that is no replica, but in the ELR and active, is requested while nobody leads: the controller looks up
+    its directory, which it does not have yet, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
     return (
         s.ELR
         and s.controller_leader == NONE
@@ -583,7 +576,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """It asks for at least one replica, for registered brokers only, and changes something (the order is left out)."""
+    """The request names at least one replica, only registered brokers, and a change (the order is left out)."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
@@ -600,7 +593,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change, up to the election."""
+    """Make the change, except for the election."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
@@ -653,16 +646,15 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and without what it adds the ISR has a member left: otherwise, cancelling is an
-    unclean election, and refused. Kafka: PartitionReassignmentRevert.
-    """
+    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left: otherwise,
+    cancelling is an unclean election, and refused. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
 
 
 def cancel(s):
-    """Take back what was added, up to the election."""
+    """Take back what was added, except for the election."""
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
     keep_eligible_below(s, minimum, sum(1 for r in range(s.replicas) if s.controller_isr[r] and not s.is_adding[r]))
@@ -708,9 +700,8 @@ def controller_cancels_without_leader(s, elected: KraftReplica):
 
 @action(shows="of {leader} and elects {elected}")
 def controller_completes_reassignment(s, leader: AlteringReplica, elected: KraftReplica):
-    """The ISR that the leader asks for makes the reassignment complete, and removes the leader itself: another member
-    is elected, and the leader hears NEW_LEADER_ELECTED. Kafka: ReplicationControlManager.alterPartition.
-    """
+    """The requested ISR makes the reassignment complete, and removes the leader itself: another member is elected, and
+    the leader hears NEW_LEADER_ELECTED. Kafka: ReplicationControlManager.alterPartition."""
     require(s.reassignments > 0)
     require(may_be_granted(s, leader))
     require(is_complete_with_request(s, leader))
@@ -750,7 +741,7 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """Without the ELR, only the last known leader is left. Kafka elects nobody here, and forgets that one too."""
+    """Without the ELR, only the last known leader is left. Kafka elects no broker here, and forgets that leader too."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
@@ -781,9 +772,8 @@ def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
 
 
 def has_unread_configuration(s, broker):
-    """The next change that the broker has not read is not behind a record of the partition that it has not read. One
-    that empties the ELR is read with the record that says so: both are in one batch.
-    """
+    """The next change that the broker has not read does not follow an unread record of the partition. A change that
+    empties the ELR is read together with the record of that: both are in one batch."""
     return any(
         change == s.min_isr_changes_read[broker]
         and s.changed_min_isr[change] > 0
@@ -807,8 +797,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """The controller looks at the partitions that have the broker in their ELR, and finds that a reassignment is
-    complete, or that the ISR has min.insync.replicas members, as it can after a reassignment: the ELR is emptied."""
+    """The controller looks at the partitions that have the broker in their ELR, and finds a complete reassignment, or
+    an ISR of min.insync.replicas members, as it can be after a reassignment: the ELR is emptied."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -818,9 +808,8 @@ def changes_record_unregistered(s, broker):
 
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
-    """An operator says that a broker that is down will not come back. It has left the ISR when it was fenced; the ELR
-    keeps it, although Kafka's comment says otherwise. Kafka: ReplicationControlManager.handleBrokerUnregistered.
-    """
+    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced; the ELR keeps
+    it, although Kafka's comment says otherwise. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
     require(s.unregistrations > 0)
     require(s.unregistrations_left > 0)
     require(not s.is_up[broker])
@@ -840,9 +829,8 @@ def controller_unregisters_broker(s, broker: KraftReplica):
 @action(shows="of {broker}")
 def operator_deletes_replica_folder(s, broker: KraftReplica):
     """The usual cure of a bad replica: its broker is stopped in order, the folder of the partition is deleted, and the
-    broker is started again, to copy everything from the leader. The shutdown counts as clean all the same: the file
-    that says so names no logs. Kafka: CleanShutdownFileHandler, LogManager.
-    """
+    broker is started again, to copy everything from the leader. The shutdown still counts as clean: the file that says
+    so names no logs. Kafka: CleanShutdownFileHandler, LogManager."""
     require(s.folder_deletions > 0)
     require(s.folder_deletions_left > 0)
     require(not s.is_up[broker])
@@ -899,9 +887,8 @@ def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftR
 
 @action(shows="of {follower} at {leader}")
 def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader decides that the follower joins the ISR by what an earlier process held; and the new process, which
-    fetches at the same time, is named in the request. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr.
-    """
+    """The leader decides that the follower joins the ISR because of the log of an earlier process; the request names
+    the new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
     require(s.LATE_FETCH_COUNTS)
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
@@ -954,9 +941,8 @@ def leader_admits_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 
 def may_join_by_former_state(s, leader, follower):
-    """The old object says how far the follower is; the new one, whose process it is. Kafka: Partition.maybeExpandIsr,
-    isReplicaIsrEligible.
-    """
+    """The old object says how far the follower is; the new one identifies its process. Kafka: Partition.maybeExpandIsr,
+    isReplicaIsrEligible."""
     return (
         may_propose(s, leader)
         and is_known_replica(s, leader, follower)
@@ -1008,7 +994,7 @@ def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftRep
 
 
 def held_shared_end_offset(s, follower):
-    """As in alter_partition.py, by the answer that is held."""
+    """As in alter_partition.py, by the answer that the follower holds."""
     epoch = s.held_epoch[follower]
     end_offset = s.held_end_offset[follower]
     if not is_answered(s, follower, epoch):
@@ -1020,9 +1006,9 @@ def held_shared_end_offset(s, follower):
 
 @action(shows="{follower}")
 def follower_truncates_as_noted(s, follower: KraftReplica):
-    """The follower truncates, if it is a follower still or again: nobody looks at the epoch again.
+    """The follower truncates, if it is a follower still or again: the epoch is not checked again.
 
-    Not modelled: that the thread which fetches from a leader sends it nothing between check and truncation. Kafka:
+    Not modelled: the thread that fetches from a leader sends it nothing between check and truncation. Kafka:
     AbstractFetcherThread.truncateOnFetchResponse.
     """
     require(s.DIVERGING_ANSWER_IS_SPLIT)

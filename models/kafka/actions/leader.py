@@ -95,9 +95,9 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """Time is not modelled, so any follower can have been slow; since 2.1, one that has everything is spared.
+    """Time is not modelled, so any follower can have been slow; since 2.1, a follower with the whole log is spared.
 
-    0.8 counts messages (replica.lag.max.messages), of followers that have fetched; here it counts nothing else.
+    0.8 counts messages (replica.lag.max.messages), of followers that have fetched; that is its only rule here.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
     if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
@@ -139,14 +139,13 @@ def leader_deletes_records(s, leader: Replica, offset: EndOffset):
 
 
 def is_eligible(s, r):
-    """The replica is in the ELR of record. Not modelled: that the leader may hear of that later."""
+    """The replica is in the ELR of record. Not modelled: the leader may hear of that later."""
     return s.CONTROLLER == Controller.KRAFT and s.eligible_leader_replicas[r]
 
 
 def delays_deletion(s, leader, r):
     """The low watermark, the least log start of the replicas that count, depends on the replica. Kafka counts the live
-    ones among those that the leader knows (Partition.lowWatermarkIfLeader).
-    """
+    replicas that the leader knows (Partition.lowWatermarkIfLeader)."""
     return (is_live(s, r) and is_known_replica(s, leader, r)) or (
         s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r))
     )
@@ -156,7 +155,7 @@ def delays_deletion(s, leader, r):
 def leader_answers_deletion(s, leader: Replica):
     """DeleteRecords is answered: the low watermark has reached the leader's log start.
 
-    Not modelled: that the leader hears of a follower's log start only with the follower's next fetch. Kafka:
+    Not modelled: the leader hears of a follower's log start only with the follower's next fetch. Kafka:
     DelayedDeleteRecords, Partition.lowWatermarkIfLeader.
     """
     require(s.DELETION_IS_ANSWERED)
@@ -173,12 +172,10 @@ def leader_answers_deletion(s, leader: Replica):
     s.answered_deletion = s.log_start_offset[leader]
 
 
-# ---------------------- time, where it is modelled: with HW_WAIT, a follower is behind after replica.lag.time.max.ms
-
-
 @action(shows="{follower} at {leader}")
 def follower_falls_behind(s, leader: WaitReplica, follower: WaitReplica):
-    """The follower has not caught up with this leader for replica.lag.time.max.ms. Kafka: ReplicaState.isCaughtUp."""
+    """With HW_WAIT: the follower has not caught up with this leader for replica.lag.time.max.ms. Kafka:
+    ReplicaState.isCaughtUp."""
     require(s.is_caught_up[leader][follower])
     require(s.remote_log_end_offset[leader][follower] < s.log_end_offset[leader])
     s.is_caught_up[leader][follower] = False

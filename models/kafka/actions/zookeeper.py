@@ -1,4 +1,4 @@
-"""The controller of a cluster with ZooKeeper: it elects leaders, and brokers hear of that late or not at all."""
+"""The controller of a cluster with ZooKeeper: it elects leaders, and brokers hear of elections late or never."""
 
 from isrcheck.models.kafka.state.broker import (
     begin_to_lead,

@@ -1,11 +1,7 @@
 """Reads the library of known failures.
 
-In:  the files FOLDER/NAME.toml beside this module; README.md beside it describes their keys.
-Out: a `Failure` for each file, in the order of their numbers.
-
-A failure has a history that is searched, or the reason for which no model expresses it. A `Change` is a repair of Kafka
-or a setting of an operator; with it, and within the same bounds otherwise, the failure is gone. `Bounds` are those in
-which other generations show the failure.
+Each file FOLDER/NAME.toml beside this module is a `Failure`; README.md beside it describes the keys. A failure has a
+history that is searched, or the reason why no model expresses it.
 """
 
 from __future__ import annotations
@@ -39,29 +35,26 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """A change with which the failure is gone.
-
-    `what` says it in words, `change` in entries of the model: `protocol=2.1`, or `acks=all min_insync_replicas=2`.
-    `explored` is the depth that was searched, None if the whole state space was.
-    """
+    """A repair of Kafka, or a setting of an operator, with which the failure is gone within the same bounds."""
 
     kind: ChangeKind
     what: str
+    """The change in words."""
     change: str
+    """The change as entries of the model: `protocol=2.1`, or `acks=all min_insync_replicas=2`."""
     explored: int | None
+    """The depth that was searched; None: the whole state space."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure. Several
-    of one generation are searched one after the other.
-
-    `explored` is the depth to which a search goes that does not find it, None if it goes to the end.
-    """
+    """Bounds in which the generation `protocol`, and later ones with the same controller, show the failure. Several
+    bounds of one generation are searched one after the other."""
 
     protocol: str
     configuration: str
     explored: int | None = None
+    """The depth to which a search without the failure goes; None: to the end."""
 
 
 @dataclass(frozen=True)
@@ -108,32 +101,37 @@ class History:
 class Failure:
     """A known failure.
 
-    `since` is the first release that has it; it is empty if every release has it, because it depends on the
-    configuration alone, and `NO_RELEASE` if it was repaired before a release. `repaired` are the first releases without
-    it, one for each branch that was repaired, oldest first. A cluster of such a release can still have the failure, or
-    not yet, because it runs an older protocol, or another controller: `first_generation` is the first generation that
-    has it (empty: every one), of `needs` (`ELR=on`) the cluster has to have one (empty: nothing is needed), and with
-    one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
-    `known_as` are KIPs, JIRA issues and other names. `history` is None if no model expresses the failure; then
-    `why_not` is the reason. `report` is the part of the file for Kafka's developers, which report.py reads.
+    A cluster of a release with the failure need not have it, and one of a repaired release may still have it, because
+    it runs an older protocol, or another controller: see `first_generation`, `needs` and `remains_with`.
     """
 
     name: str
     number: str
     title: str
     known_as: tuple[str, ...]
+    """KIPs, JIRA issues and other names."""
     since: str
+    """The first release that has it. Empty: every release has it, because it depends on the configuration alone;
+    `NO_RELEASE`: it was repaired before a release."""
     repaired: tuple[str, ...]
+    """The first releases without it, one for each branch that was repaired, oldest first."""
     story: str
     advice: str
     history: History | None
+    """None if no model expresses the failure."""
     changes: tuple[Change, ...]
     why_not: str
+    """The reason why no model expresses it; otherwise empty."""
     bounds: tuple[Bounds, ...] = ()
+    """The bounds in which other generations show the failure."""
     first_generation: str = ""
+    """The first generation that has it; empty: every generation."""
     needs: tuple[str, ...] = ()
+    """Values such as `ELR=on`, of which the cluster has to have one; empty: the failure needs none."""
     remains_with: tuple[str, ...] = ()
+    """Values such as `protocol=2.8` or `TRUNC=HW`, with which the repair is without effect."""
     report: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The part of the file for Kafka's developers, which report.py reads."""
 
     @property
     def releases(self) -> str:
@@ -146,24 +144,24 @@ class Failure:
 
     def is_called(self, text: str) -> bool:
         """Whether a user may mean this failure: by its name, its number, or a name by which others know it."""
-        return text.casefold() in {one.casefold() for one in (self.name, self.number, *self.known_as)}
+        return text.casefold() in {name.casefold() for name in (self.name, self.number, *self.known_as)}
 
 
 @cache
 def failures() -> tuple[Failure, ...]:
     """All known failures, in the order of their numbers."""
-    return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda one: _position(one.number)))
+    return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda failure: _position(failure.number)))
 
 
 @cache
 def named(name: str) -> Failure:
-    """The known failure with this name. Raises StopIteration if there is none."""
-    return next(one for one in failures() if one.name == name)
+    """The known failure with this name. Raises StopIteration for an unknown name."""
+    return next(failure for failure in failures() if failure.name == name)
 
 
 def refusal(word: str) -> str:
-    """Say that no known failure is called so, which names are like it, and how all of them are listed."""
-    names = dict.fromkeys(name for one in failures() for name in (one.number, one.name, *one.known_as))
+    """The message for the name of no known failure: similar names, and the command that lists all of them."""
+    names = dict.fromkeys(name for failure in failures() for name in (failure.number, failure.name, *failure.known_as))
     close = difflib.get_close_matches(word, names, n=MOST_NAMED)
     like = f"; similar names: {', '.join(close)}" if close else ""
     return f"no known failure {escaped(word)}{like}; check failures lists them all"
@@ -206,8 +204,8 @@ def _read(path: Path) -> Failure:
         advice=paragraph(content.pop("advice")),
         why_not=paragraph(content.pop("why_not", "")),
         history=None if history is None else history_of(history),
-        changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
-        bounds=tuple(Bounds(**one) for one in content.pop("bounds", ())),
+        changes=tuple(_change(kind, part) for kind in ChangeKind for part in content.pop(kind.value, ())),
+        bounds=tuple(Bounds(**part) for part in content.pop("bounds", ())),
         needs=tuple(content.pop("needs", ())),
         remains_with=tuple(content.pop("remains_with", ())),
         **content,  # an unknown key is an error
@@ -220,9 +218,9 @@ def history_of(content: Mapping[str, Any]) -> History:
     return History(**({"model": "kafka", "configuration": "", "start": 0} | named | {"steps": tuple(content["steps"])}))
 
 
-def _change(kind: ChangeKind, one: Mapping[str, Any]) -> Change:
-    explored = one["explored"]
-    return Change(kind, one["what"], one["change"], None if explored == EXHAUSTED else int(explored))
+def _change(kind: ChangeKind, content: Mapping[str, Any]) -> Change:
+    explored = content["explored"]
+    return Change(kind, content["what"], content["change"], None if explored == EXHAUSTED else int(explored))
 
 
 def paragraph(text: str) -> str:

@@ -1,7 +1,7 @@
 """Reads what Kafka's developers need to know of a failure: the part `[report]` of its file.
 
-In:  a `Failure` of the library; README.md beside this module describes the keys of the part.
-Out: a `Report`, from which `conform report` makes the folder for an issue of Kafka.
+README.md beside this module describes the keys. `conform report` makes the folder for an issue of Kafka from a
+`Report`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, failures,
 
 @dataclass(frozen=True)
 class Search:
-    """A search with a repair that broke no promise, or only those that `breaks` names.
-
-    `what` says in words which repair, and in which bounds; `protocol` and `configuration` are those of the search.
-    `states` are the distinct states, `depth` the greatest number of steps to which all of them were judged;
-    `exhausted` says that no state was left, so that longer behaviours do not fail either.
-    """
+    """A search with a repair that broke no promise, or only those that `breaks` names."""
 
     what: str
+    """The repair and the bounds, in words."""
     protocol: str
     configuration: str
     states: int
+    """The number of distinct states."""
     depth: int
+    """The greatest number of steps to which all states were judged."""
     exhausted: bool
+    """Whether no state was left, so that longer behaviours do not fail either."""
     breaks: tuple[str, ...] = ()
 
 
@@ -59,25 +58,29 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Report:
-    """What an issue of Kafka says of a failure, beside what the library says of it.
-
-    In the texts, `backticks` enclose names of code. `summary` is the issue's one line, `severity` its priority with the
-    reason, `present` says in which sources the cause was read, `sees` what an operator sees. `conditions` have to be
-    met for the failure, and `change` is the smallest repair of the source. `unsearched` is what the searches with it
-    leave out, and `proved` what is proved with it for any number of steps. `history` is the history that is shown, and
-    `cause` says which of its steps goes wrong, and why.
-    """
+    """The content of an issue of Kafka about a failure, in addition to its entry in the library. In the texts,
+    `backticks` enclose names of code."""
 
     summary: str
+    """One line."""
     severity: str
+    """The priority of the issue, with the reason."""
     present: str
+    """The sources in which the cause was read."""
     sees: str
+    """The failure as an operator sees it."""
     conditions: tuple[str, ...]
+    """The conditions of the failure."""
     change: str
+    """The smallest repair of the source."""
     unsearched: str
+    """The part that the searches with the repair leave out."""
     proved: str
+    """The promises that are proved with the repair for any number of steps."""
     cause: str
+    """The step of the history that goes wrong, and why."""
     history: History
+    """The history that is shown."""
     sketch: Sketch
     searches: tuple[Search, ...]
     evidence: tuple[Evidence, ...]
@@ -99,14 +102,16 @@ def report_of(failure: Failure) -> Report | None:
         conditions=tuple(map(paragraph, content.pop("conditions"))),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
-        searches=tuple(Search(**one | {"breaks": tuple(one.get("breaks", ()))}) for one in content.pop("search", ())),
+        searches=tuple(
+            Search(**part | {"breaks": tuple(part.get("breaks", ()))}) for part in content.pop("search", ())
+        ),
         evidence=tuple(
             Evidence(
-                one["kafka"],
-                paragraph(one["what"]),
-                tuple(Recording(**recording) for recording in one.get("recordings", ())),
+                part["kafka"],
+                paragraph(part["what"]),
+                tuple(Recording(**recording) for recording in part.get("recordings", ())),
             )
-            for one in content.pop("evidence", ())
+            for part in content.pop("evidence", ())
         ),
         **content,  # an unknown key is an error
     )
@@ -114,4 +119,4 @@ def report_of(failure: Failure) -> Report | None:
 
 def reported() -> Mapping[str, Failure]:
     """Return the failures that have a report, by their names, in the order of their numbers."""
-    return {one.name: one for one in failures() if one.report}
+    return {failure.name: failure for failure in failures() if failure.report}

@@ -1,4 +1,4 @@
-"""What a broker is: a leader or a follower, with what it knows of others, what it commits, and what it forgets."""
+"""A broker as a leader or a follower: what it knows of others, what it commits, and what it forgets."""
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.clients import cut_producer_state, expose, hear_of_offset
@@ -66,7 +66,7 @@ def holds_back(s, leader, r):
 
 
 def min_insync_replicas_after(s, changes):
-    """min.insync.replicas after so many changes."""
+    """The value of min.insync.replicas after this number of changes."""
     minimum = s.min_insync_replicas
     if s.min_isr_changes > 0:
         for change in range(s.min_isr_changes):
@@ -83,7 +83,7 @@ def known_min_insync_replicas(s, broker):
 
 
 def known_replicas(s, leader):
-    """How many replicas the leader knows of, with those that are added or removed."""
+    """The number of replicas that the leader knows of, with those that are being added or removed."""
     return sum(1 for r in range(s.replicas) if s.knows_assigned[leader][r]) if s.reassignments > 0 else s.replicas
 
 
@@ -94,8 +94,8 @@ def effective_min_insync_replicas(s, leader):
 
 
 def present_min_insync_replicas(s):
-    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most what
-    every running broker knows."""
+    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most the value
+    that every running broker knows."""
     present = min_insync_replicas_after(s, s.min_isr_changes - s.min_isr_changes_left)
     if s.RAISED_MIN_ISR_AWAITS_BROKERS:
         for r in range(s.replicas):
@@ -106,8 +106,7 @@ def present_min_insync_replicas(s):
 
 def counted_replicas(s):
     """The replicas that limit the controller's min.insync.replicas: those of partition 0 of the topic, with those that
-    are added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr.
-    """
+    are being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -158,8 +157,7 @@ def may_fetch(s, follower, leader):
 
 
 def is_controllers_leader(s, r):
-    """The broker presumes leadership in the controller's own epoch: only then can its conditional write of the ISR
-    succeed."""
+    """The broker leads in the controller's own epoch: only then can its conditional write of the ISR succeed."""
     return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
 
 
@@ -199,7 +197,7 @@ def stop_fetching(s, follower):
     """
     if s.TRUNC != Truncation.ON_FETCH or s.RESPONSE_EPOCH_MATCHED:
         forget_own_fetches(s, follower)
-    elif s.is_truncating[follower]:  # the response was taken, and what was left to do is not done any more
+    elif s.is_truncating[follower]:  # the response was taken, and the remaining work on it is dropped
         for leader in range(s.replicas):
             if follows(s, follower, leader):
                 clear_fetch(s, follower, leader)
@@ -230,7 +228,7 @@ def forget_admitted_fetches(s, leader):
 
 
 def leave_admitted_fetches_behind(s, leader):
-    """The leader makes new objects for its followers; a fetch that it has checked still refers to the old one."""
+    """The leader creates new objects for its followers; a fetch that it has checked still refers to the old one."""
     if s.CONTROLLER == Controller.KRAFT and s.FETCH_IS_SPLIT:
         for r in range(s.replicas):
             s.is_of_former_state[leader][r] = s.admitted_offset[leader][r] != NONE
@@ -247,7 +245,7 @@ def forget_followers(s, leader):
 
 
 def forget_proposal(s, leader):
-    """No change of the ISR is pending any more. A request that was sent may still reach the controller."""
+    """The leader drops its pending change of the ISR. A request that was sent may still reach the controller."""
     if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
         for r in range(s.replicas):
             s.proposed_isr[leader][r] = False
@@ -338,7 +336,7 @@ def is_not_fenced(s, consumer, broker):
 
 
 def reads_from(s, consumer, broker):
-    """The consumer takes the broker for its leader, or was sent to it."""
+    """The consumer regards the broker as its leader, or was sent to it."""
     if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
         return s.preferred_read_replica[consumer] == broker and s.leader[broker] != NONE
     return presumes_leadership(s, broker)
@@ -424,7 +422,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """Record what the producer waits for after an append: with acks=all the high watermark, otherwise nothing."""
+    """Record the event for which the producer waits after an append: the high watermark with acks=all, or none."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:
@@ -448,12 +446,12 @@ def clear_request(s, leader):
 
 
 def is_pending(s, leader):
-    """A change of the ISR is proposed, and the leader does not know whether it was made."""
+    """A change of the ISR is proposed, and the leader does not know its outcome."""
     return any(s.proposed_isr[leader][r] for r in range(s.replicas))
 
 
 def may_propose(s, leader):
-    """No change is pending, and no request is outstanding, which may belong to a change that was dropped since."""
+    """No change is pending, and no request is outstanding, which could belong to a change that was dropped."""
     return (
         presumes_leadership(s, leader)
         and not is_pending(s, leader)
@@ -465,7 +463,7 @@ def send_proposal(s, leader):
     """The leader asks the controller for its proposed ISR. Kafka: Partition.submitAlterPartition.
 
     The request names leader epoch, partition epoch and, for every member, the broker epoch of its last fetch in this
-    leadership, as far as there was one (KIP-903).
+    leadership, if it has fetched (KIP-903).
     """
     s.alter_partition[leader] = AlterPartition.REQUESTED
     s.requested_leader_epoch[leader] = s.leader_epoch[leader]
@@ -509,7 +507,7 @@ def stop_broker(s, broker):
         if s.min_isr_changes > 0:
             s.min_isr_changes_read[broker] = 0
         if s.is_fenced[broker]:
-            s.is_shutting_down[broker] = False  # nothing depends on what the process wanted
+            s.is_shutting_down[broker] = False  # nothing depends on the intention of a process that ended
     forget_heard_metadata(s)
 
 

@@ -1,4 +1,4 @@
-"""What brokers know of clients: which records readers have seen, and which requests of a producer they recognise."""
+"""What brokers know of clients: which records readers have seen, and which requests of a producer are recognised."""
 
 from isrcheck.models.kafka.state.fields import numbers_from_zero
 from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState, UnknownProducer
@@ -111,12 +111,12 @@ def number(s, record):
 
 
 def sequence(s, record):
-    """The sequence number of the record in the producer's epoch: how many records were numbered before it."""
+    """The sequence number of the record in the producer's epoch: the number of records that were numbered before it."""
     return sum(1 for earlier in range(s.records) if earlier < record and s.has_sequence[earlier])
 
 
 def is_in_flight(s, record):
-    """The producer waits for an answer, or will send the record again. What it has given up is not numbered anew."""
+    """The producer waits for an answer, or will resend the record. A record that it has given up is not renumbered."""
     return s.has_sequence[record] and not s.acknowledged[record]
 
 
@@ -157,22 +157,22 @@ def expected_sequence(s):
 
 
 def may_know_leader(s, leader):
-    """The producer may take the broker for the leader. Since 2.2 it ignores metadata of an earlier leader epoch than it
-    has heard of (KAFKA-7738)."""
+    """The producer may regard the broker as the leader. Since 2.2 it ignores metadata of leader epochs earlier than the
+    one that it has heard of (KAFKA-7738)."""
     return not s.STALE_METADATA_IGNORED or s.leader_epoch[leader] >= s.heard_leader_epoch
 
 
 def hear_of_leader(s, leader):
-    """The producer is taken to know the leader's epoch; its metadata could still be of an earlier one, in which the
+    """The producer is assumed to know the leader's epoch; its metadata could still be of an earlier one, in which the
     same broker led."""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
 
 def hear_of_offset(s, leader, record):
-    """The leader has acknowledged the record, at its offset; what was sent with a former producer id does not count.
+    """The leader has acknowledged the record, at its offset; acknowledgements to a former producer id do not count.
 
-    Kafka: TransactionManager.handleCompletedBatch (2.3). Up to 2.2 it counts, and the producer gives up more often.
+    Kafka: TransactionManager.handleCompletedBatch (2.3). Up to 2.2 they count, and the producer gives up more often.
     """
     if numbers_from_zero(s) and s.has_sequence[record]:
         for offset in range(s.log_size):
@@ -182,7 +182,7 @@ def hear_of_offset(s, leader, record):
 
 def begin_numbering(s, keeps_epoch, keeps_requests):
     """From now on, records are numbered from 0: in the same epoch of the same producer id, or not; and with the
-    requests in flight, or without them: then they are given up."""
+    requests in flight, or without them, which are then given up."""
     if numbers_from_zero(s):
         for record in range(s.records):
             for numbering in range(s.producer_epochs - 1):
@@ -301,16 +301,16 @@ def takes_records_for_lost(s, leader, record):
 
 
 def is_among_last_batches(s, r, offset):
-    """The batch has not been displaced by as many later ones as are remembered. Those of the producer's epoch are never
-    displaced by a later epoch, because there is none."""
+    """The batch has not been displaced by later ones, of which a fixed number is remembered. Batches of the producer's
+    epoch are never displaced by a later epoch, because it is the last one."""
     return s.remembered_batches > sum(
         1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
     )
 
 
 def is_kept_by_snapshot(s, r, offset):
-    """The batch was appended, or replayed from the log, since a snapshot was loaded, or is the last one before that:
-    a snapshot has no other."""
+    """The batch was appended, or replayed from the log, since a snapshot was loaded; or it is the last one before the
+    snapshot, which has no other batch."""
     return (
         s.producer_snapshots == 0
         or offset >= s.replayed_from[r]
@@ -345,13 +345,13 @@ def is_remembered(s, r, record):
 
 
 def is_refused(s, r, record):
-    """The broker appends the record neither now nor before."""
+    """The broker appends the record neither now nor later."""
     return not is_remembered(s, r, record) and not is_in_sequence(s, r, record)
 
 
 def is_mistaken(s, r, record):
-    """The broker takes the request for that of another record, which had this number before the producer began from 0
-    again in the same epoch."""
+    """The broker mistakes the request for that of another record, which had this number before the producer began from
+    0 again in the same epoch."""
     offset = recognised_offset(s, r, record)
     return offset != NONE and numbered_record(s, r, offset) != record
 
@@ -360,7 +360,7 @@ def is_mistaken(s, r, record):
 
 
 def cut_producer_state(s, r, end_offset):
-    """The log is cut at `end_offset`, or loaded: the state is built anew, from the last snapshot and the log behind it.
+    """The log is cut at `end_offset`, or loaded: the state is rebuilt from the last snapshot and the log behind it.
 
     A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
     Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record

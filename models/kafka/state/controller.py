@@ -1,6 +1,4 @@
-"""What the controller keeps since 2.8: the partition's record with its replicas, and how a request or a reassignment
-changes it.
-"""
+"""The controller's record of the partition since 2.8, and how a request or a reassignment changes it."""
 
 from isrcheck.models.kafka.state.broker import controllers_min_insync_replicas, forget_heard_metadata
 from isrcheck.models.kafka.state.fields import ReplicaSet
@@ -21,7 +19,7 @@ def is_active(s, r):
 
 
 def is_assigned(s, r):
-    """The partition is assigned to this broker, as to all where no reassignments are made."""
+    """The partition is assigned to this broker; to every broker where no reassignments are made."""
     return s.reassignments == 0 or s.is_assigned[r]
 
 
@@ -43,16 +41,16 @@ def members_without(s, leaving):
 
 
 def leaves_isr(s, leaving):
-    """Whether the ISR of record becomes smaller; without ELR its last member stays."""
+    """The ISR of record becomes smaller; without ELR its last member stays."""
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
 
 
 def starts_epoch_of_nobody(s, leaving):
     """Up to 3.5: nobody leads, and the last member of the ISR is fenced, or fenced once more. The ISR keeps it, and a
-    leader epoch starts in which nobody leads either.
+    new leader epoch starts, again without a leader.
 
-    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the ISR that was asked for, since 3.6 the one
-    that is written.
+    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the requested ISR, since 3.6 the ISR of
+    the new record.
     """
     return (
         s.EPOCH_BUMP_ON_SHRINK
@@ -80,7 +78,7 @@ def is_replaced_without(s, leader, leaving):
 
 
 def replaces_leader(s, leaving):
-    """Without this broker in the ISR, the leader does not lead any longer."""
+    """Without this broker in the ISR, the leader no longer leads."""
     return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
 
 
@@ -108,21 +106,20 @@ def nobody_is_valid(s, leaving):
 
 
 def keep_eligible(s, members):
-    """The ELR before a change of the ISR to so many members: whoever was in either stays eligible until the ISR has
-    min.insync.replicas members. Kafka: PartitionChangeBuilder.maybePopulateTargetElr.
-    """
+    """The ELR before the ISR changes to this number of members: the members of either stay eligible until the ISR has
+    min.insync.replicas members. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
     keep_eligible_below(s, controllers_min_insync_replicas(s), members)
 
 
 def keep_eligible_below(s, minimum, members):
-    """The same for a minimum that was taken before the replicas changed."""
+    """The same for a minimum that was read before the replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
 
 
 def keep_members_out_of_elr(s):
-    """A member of the ISR is not in the ELR. A broker that is no replica can be: Kafka does not look at that."""
+    """A member of the ISR is not in the ELR. A broker that is no replica can be: Kafka does not check that."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
@@ -147,8 +144,8 @@ def announce_record(s, leader, is_smaller):
     """Write a new record with this leader; the leader epoch rises if the leader changes (EPOCH_BUMP_ON_SHRINK: also if
     the ISR `is_smaller`).
 
-    A leader from the ELR becomes the only member of the ISR. Who led last is remembered only while nobody leads. Kafka:
-    PartitionChangeBuilder.tryElection, maybeUpdateLastKnownLeader.
+    A leader from the ELR becomes the only member of the ISR. The last leader is remembered only while nobody leads.
+    Kafka: PartitionChangeBuilder.tryElection, maybeUpdateLastKnownLeader.
     """
     if leader != s.controller_leader or (s.EPOCH_BUMP_ON_SHRINK and is_smaller):
         s.controller_epoch += 1
@@ -185,22 +182,22 @@ def has_leaving_replica(s, target: ReplicaSet):
 
 
 def will_be_adding(s, target: ReplicaSet, r):
-    """After a request for these replicas. One that adds nothing leaves the list of what is being added as it was."""
+    """The added replicas after a request for these replicas. A request that adds none leaves the list as it was."""
     return (target[r] and not s.is_assigned[r]) if has_new_replica(s, target) else s.is_adding[r]
 
 
 def will_be_removing(s, target: ReplicaSet, r):
-    """After a request for these replicas. One that removes nothing leaves the list of what is being removed as it was,
-    even if it names a broker on it."""
+    """The removed replicas after a request for these replicas. A request that removes no replica leaves the list as it
+    was, even if it names a broker on it."""
     return (s.is_assigned[r] and not target[r]) if has_leaving_replica(s, target) else s.is_removing[r]
 
 
 def is_complete(s, adding, removing, staying, lacking, lacking_added):
     """Whether a reassignment is complete: `adding` and `removing` brokers are on its lists, `staying` members of the
-    ISR are not removed, and the ISR lacks so many of the replicas that stay, and of those that are added.
+    ISR are not removed, and the ISR lacks these numbers of the replicas that stay, and of those that are added.
 
-    Up to 3.7 it needs those that are added in the ISR, from 3.8 to 4.2 all that stay (KAFKA-15665), since 4.3 those
-    that are added again, and all if more are removed than added (KAFKA-19975). Kafka:
+    Up to 3.7 the ISR needs the added replicas, from 3.8 to 4.2 all that stay (KAFKA-15665), since 4.3 again the added
+    ones, or all if more are removed than added (KAFKA-19975). Kafka:
     PartitionReassignmentReplicas.maybeCompleteReassignment.
     """
     return (
@@ -240,7 +237,7 @@ def is_complete_at_once(s, target: ReplicaSet):
 
 
 def is_complete_with_request(s, leader):
-    """With the ISR that this leader asks for, the reassignment in progress is complete."""
+    """With the ISR that this leader requests, the reassignment in progress is complete."""
     return s.reassignments > 0 and is_complete(
         s,
         sum(1 for r in range(s.replicas) if s.is_adding[r]),
@@ -254,14 +251,13 @@ def is_complete_with_request(s, leader):
 
 
 def removes_by_request(s, leader, r):
-    """The change that this leader asks for removes the broker from the partition."""
+    """The change that this leader requests removes the broker from the partition."""
     return is_complete_with_request(s, leader) and s.is_removing[r]
 
 
 def request_replicas(s, target: ReplicaSet):
-    """Take a request for these replicas: what is new joins them, and what leaves is marked. Kafka:
-    ReplicationControlManager.changePartitionReassignment.
-    """
+    """Apply a request for these replicas: new ones join, and leaving ones are marked. Kafka:
+    ReplicationControlManager.changePartitionReassignment."""
     has_new = has_new_replica(s, target)
     has_leaving = has_leaving_replica(s, target)
     for r in range(s.replicas):
@@ -281,9 +277,8 @@ def end_reassignment(s):
 
 
 def remove_replicas(s):
-    """Those that are on their way out are removed from ISR and replicas; the ELR keeps them, unless
-    ELR_WITHIN_REPLICAS is on. Kafka: PartitionChangeBuilder.completeReassignmentIfNeeded.
-    """
+    """Replicas on their way out are removed from the ISR and the replicas; the ELR keeps them, unless
+    ELR_WITHIN_REPLICAS is on. Kafka: PartitionChangeBuilder.completeReassignmentIfNeeded."""
     for r in range(s.replicas):
         if s.is_removing[r]:
             s.controller_isr[r] = False
@@ -292,9 +287,8 @@ def remove_replicas(s):
 
 
 def is_overdue(s):
-    """The ISR makes the reassignment complete, but no change has done it: a leader from the ELR became the only member
-    of the ISR when this was looked at already. The next change of the record completes it.
-    """
+    """The ISR makes the reassignment complete, but no change has completed it: a leader from the ELR became the only
+    member of the ISR after completion had been checked. The next change of the record completes it."""
     return s.reassignments > 0 and is_complete(
         s,
         sum(1 for r in range(s.replicas) if s.is_adding[r]),
@@ -324,8 +318,7 @@ def end_overdue(s, elected):
 
 
 # ---------------------------------------------------------------------------------------------------------------- trust
-#
-# Whom the controller still trusts when a broker registers anew, or is unregistered: ELR and last known leader.
+# Whom the controller still trusts when a broker registers again, or is unregistered: ELR and last known leader.
 
 
 def is_out_of_service(s, broker):
@@ -334,12 +327,12 @@ def is_out_of_service(s, broker):
 
 
 def may_be_last_known_leader(s, r, leaving):
-    """4.0 elects the last known leader also if it is down, or registers at this moment (KAFKA-19522)."""
+    """4.0 elects the last known leader even if it is down, or is just registering (KAFKA-19522)."""
     return s.last_known_leader == r and ((is_active(s, r) and r != leaving) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
 
 
 def last_known_leader_is_next(s, leaving):
-    """Once this broker has left the ELR, or with NONE everybody, only the last known leader is left; it is active."""
+    """Once this broker has left the ELR (NONE: every broker), only the last known leader is left, and it is active."""
     return (
         s.controller_leader == NONE
         and members_without(s, leaving) == 0
@@ -350,7 +343,7 @@ def last_known_leader_is_next(s, leaving):
 
 def last_known_leader_waits(s):
     """A report of a directory, or in 4.0 the registration of a leader that was elected while it was down, has emptied
-    the ELR, and elected nobody: the last known leader is elected when the controller looks at the partition again."""
+    the ELR without an election: the last known leader is elected when the controller looks at the partition again."""
     return (
         (s.directory_reports > 0 or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
         and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
@@ -359,7 +352,7 @@ def last_known_leader_waits(s):
 
 
 def has_active_leader(s):
-    """The leader stays when the record changes. One that 4.0 elected while it was away would not (not modelled)."""
+    """The leader stays when the record changes. One that 4.0 elected while it was down would not (not modelled)."""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -381,7 +374,7 @@ def leave_elr(s, broker):
 
 
 def renew_record(s, elected):
-    """Write a record with this leader, and the ISR as it is: what has changed meanwhile counts for the ELR, and for a
+    """Write a record with this leader and the present ISR: changes since the last record count for the ELR, and for a
     reassignment."""
     minimum = controllers_min_insync_replicas(s)
     end_overdue(s, elected)
@@ -396,10 +389,10 @@ def renew_record(s, elected):
 
 
 def is_made_already(s, leader):
-    """The proposed ISR is the ISR of record: the request comes again, because the answer to it was lost.
+    """The proposed ISR is the ISR of record: the request is repeated, because the answer to it was lost.
 
-    The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only
-    the leader changes the ISR there, so the ISR of record is the one of its request. Kafka:
+    The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only the
+    leader changes the ISR there, so the ISR of record is the one of its request. Kafka:
     KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk.
     """
     return (
@@ -423,14 +416,12 @@ def is_refused(s, leader):
 
 
 def names_no_replica(s, leader):
-    """The ISR that is asked for has a member to which the partition is not assigned (INVALID_REQUEST)."""
+    """The requested ISR has a member to which the partition is not assigned (INVALID_REQUEST)."""
     return s.reassignments > 0 and any(s.requested_isr[leader][r] and not s.is_assigned[r] for r in range(s.replicas))
 
 
 def is_ineligible(s, leader, r):
-    """A proposed member that is fenced or shutting down (KIP-841), or whose process is another one than the one that
-    fetched (KIP-903).
-    """
+    """A proposed member is fenced or shutting down (KIP-841), or its process has started since it fetched (KIP-903)."""
     return s.requested_isr[leader][r] and (
         (s.BROKER_STATE_CHECK >= BrokerStateCheck.FENCED and not is_active(s, r))
         or (
@@ -467,7 +458,7 @@ def may_be_granted(s, leader):
 
 
 def take_requested_isr(s, leader):
-    """The ISR becomes the one that is asked for, without replicas that a completed reassignment removes. Kafka:
+    """The ISR becomes the requested one, without replicas that a completed reassignment removes. Kafka:
     PartitionChangeBuilder.build."""
     is_ended = is_complete_with_request(s, leader)
     members = sum(1 for r in range(s.replicas) if s.requested_isr[leader][r] and not removes_by_request(s, leader, r))

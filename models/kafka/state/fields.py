@@ -258,7 +258,7 @@ class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermar
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
-    """A replica whose flushed records are told apart from the others."""
+    """A replica whose flushed records are distinguished from the others."""
 
 
 def reassigns(configuration: Configuration):
@@ -384,7 +384,8 @@ class State:
     controller_partition_epoch = field(values=PartitionEpoch)
     metadata_partition_epoch = field(AlterIsrAnnouncement, values=PartitionEpoch)
 
-    # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
+    # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead from outside the
+    # ISR.
     metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
     # The replicas, and which of them are being added or removed; with each announcement, and as a leader knows them.
     is_assigned = field(AssignedReplica, values=Flag, initially=True)
@@ -524,26 +525,7 @@ class State:
     producer_snapshots_left = field(values=between(0, "producer_snapshots"))
 
 
-BUDGETS = (
-    "bounces",
-    "crashes",
-    "preferred_elections",
-    "unclean_elections",
-    "power_losses",
-    "disk_losses",
-    "fencings",
-    "reassignments",
-    "min_isr_changes",
-    "unregistrations",
-    "folder_deletions",
-    "directory_reports",
-    "dropped_metadata",
-    "late_fetches",
-    "shutdowns",
-    "retries",
-    "delete_records",
-    "producer_snapshots",
-)
+BUDGETS = [name.removesuffix("_left") for name in vars(State) if name.endswith("_left")]
 
 
 # ----------------------------------------------------------------------------------------------------- initial clusters
@@ -765,17 +747,9 @@ def kraft_budgets_with_zookeeper(configuration):
     """--fencings, --shutdowns, --reassignments, --min-isr-changes, unregistrations, folder_deletions,
     directory_reports, dropped_metadata and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3
     or newer, or set them to 0."""
-    return not has_kraft(configuration) and (
-        configuration.fencings
-        or configuration.shutdowns
-        or configuration.reassignments
-        or configuration.min_isr_changes
-        or configuration.unregistrations
-        or configuration.folder_deletions
-        or configuration.directory_reports
-        or configuration.dropped_metadata
-        or configuration.late_fetches
-    )
+    budgets = ("fencings", "shutdowns", "reassignments", "min_isr_changes", "unregistrations", "folder_deletions")
+    budgets += ("directory_reports", "dropped_metadata", "late_fetches")
+    return not has_kraft(configuration) and any(getattr(configuration, budget) for budget in budgets)
 
 
 @contradiction
@@ -850,13 +824,12 @@ def kraft_switches_with_zookeeper(configuration):
 
 @contradiction
 def elr_without_the_gate(configuration):
-    """ELR rests on a high watermark that waits for min.insync.replicas members (KIP-966); set HW_MINISR_GATE=on, or
-    ELR=off."""
+    """ELR rests on a high watermark that waits for min.insync.replicas (KIP-966); set HW_MINISR_GATE=on, or ELR=off."""
     return configuration.ELR and not configuration.HW_MINISR_GATE
 
 
 @contradiction
 def elr_with_restarts_before_fencing(configuration):
-    """With ELR, a broker that registers anew leaves the ISR (KAFKA-18106); set RESTART_BEFORE_FENCING=off, or
+    """With ELR, a broker that registers again leaves the ISR (KAFKA-18106): set RESTART_BEFORE_FENCING=off or
     ELR=off."""
     return configuration.ELR and configuration.RESTART_BEFORE_FENCING

@@ -10,8 +10,6 @@ from isrcheck.models.kafka.state.values import Controller, EpochBelowFirstEntry,
 from isrcheck.models.language import NONE
 from isrcheck.models.log import append_entry, cut_log
 
-# --------------------------------------------------------------------------------------------------------------- epochs
-
 
 def latest_epoch(s, r):
     """The epoch of the last entry, or NONE."""

@@ -34,7 +34,7 @@ class AutoOffsetReset(IntEnum):
 class PositionCheck(IntEnum):
     """POSITION_CHECK: how a consumer finds out at a new leader that records which it has read are lost (KIP-320).
 
-    Kafka compares where the epoch of its last record ends with its position. That misses a log of the same length whose
+    Kafka compares its position with the end of the epoch of its last record. That misses a log of the same length whose
     records are of an earlier epoch; comparing the epoch of the answer as well would not.
     """
 
@@ -189,7 +189,7 @@ class AlterPartition(IntEnum):
 
 
 class BrokerEpoch(IntEnum):
-    """What is known of the process behind a fetch: nothing, the registered process, or an earlier one."""
+    """The process behind a fetch, as far as it is known: unknown, the registered process, or an earlier one."""
 
     UNKNOWN = 0
     REGISTERED = 1

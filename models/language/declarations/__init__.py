@@ -1,10 +1,7 @@
 """The declarations of a model file: configuration, domains, state fields, actions, properties.
 
-In:  a model file that uses these declarations.
-Out: plain values, which models/language/model.py collects and every engine reads; or a DeclarationError.
-
-Nothing here computes anything about a protocol: declarations are data, and decorated functions stay plain Python
-functions.
+Declarations are plain values, which models/language/model.py collects and every engine reads. Nothing here computes
+anything about a protocol, and decorated functions stay plain Python functions.
 """
 
 from __future__ import annotations
@@ -19,6 +16,41 @@ from typing import Any, ClassVar
 
 from isrcheck.models.messages import LanguageError, escaped
 
+__all__ = [
+    "NONE",
+    "Domain",
+    "Flag",
+    "Queue",
+    "Record",
+    "Set",
+    "Subset",
+    "action",
+    "always",
+    "always_eventually",
+    "always_possible",
+    "always_step",
+    "any_action",
+    "between",
+    "bound",
+    "budget",
+    "constraint",
+    "contradiction",
+    "eventually",
+    "eventually_always",
+    "field",
+    "initial",
+    "leads_to",
+    "lemma",
+    "optional",
+    "require",
+    "setting",
+    "sometimes",
+    "switch",
+    "terminal",
+    "weak_fairness",
+]
+"""The names that a model file imports; the other names here are for the readers of declarations."""
+
 # ---------------------------------------------------------------------------------------------- plain numbers and words
 #
 # A number of a model's file is converted to a plain number, because a subclass of int can redefine every operator.
@@ -31,7 +63,7 @@ BYTES_OF_CELLS = (1, 2, 4)
 """The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
 
 LONGEST = 60
-"""The longest text of a given argument, in characters."""
+"""The longest text of an argument in a message, in characters."""
 
 LONGEST_CODE = 80
 """The longest expression in a message, in characters."""
@@ -98,35 +130,35 @@ def shortened(text: str) -> str:
 # --------------------------------------------------------------------------------------------------------- declarations
 
 
-def shown(given: object) -> str:
-    """The given argument, as text of one line."""
-    text = given.__name__ if isinstance(given, type) else repr(given)
+def shown(argument: object) -> str:
+    """An argument of a declaration, as text of one line."""
+    text = argument.__name__ if isinstance(argument, type) else repr(argument)
     text = text if text.isprintable() else ascii(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-def not_taken(where: str, given: object, takes: str) -> DeclarationError:
+def not_taken(where: str, argument: object, takes: str) -> DeclarationError:
     """The error for an invalid argument of a declaration; `where` is the declaration's text, such as `Set(of={})`."""
     what, cure = " is not possible", f"give {takes}"
-    example = getattr(given, "example", None)  # of a set or queue, or of the class
-    if isinstance(example, str) and isinstance(given, type):
-        what, cure = f": {given.__name__} lacks its elements", f"write it as in {example}"
+    example = getattr(argument, "example", None)  # of a set or queue, or of the class
+    if isinstance(example, str) and isinstance(argument, type):
+        what, cure = f": {argument.__name__} lacks its elements", f"write it as in {example}"
     elif isinstance(example, str):
-        word = type(given).__name__.lower()
-        what, cure = f": a {word} is no single value", f"index the field instead, as in field(Node, values={given!r})"
+        word = type(argument).__name__.lower()
+        what, cure = f": a {word} is no single value", f"index the field, as in field(Node, values={argument!r})"
         if where.startswith("optional"):
             what, cure = f": a {word} can be empty instead", "leave optional(...) out"
-    elif isinstance(given, type) and isinstance(vars(given).get("of"), type):
-        what = f": {given.__name__} is a Subset, which only a parameter can be"
-        cure = f"write field(values=Set(of={vars(given)['of'].__name__}))"
-    return DeclarationError(f"{where.format(shown(given))}{what}; {cure}")
+    elif isinstance(argument, type) and isinstance(vars(argument).get("of"), type):
+        what = f": {argument.__name__} is a Subset, which only a parameter can be"
+        cure = f"write field(values=Set(of={vars(argument)['of'].__name__}))"
+    return DeclarationError(f"{where.format(shown(argument))}{what}; {cure}")
 
 
-def all_named(kind: Any, given: Sequence[object], **named: object) -> None:
-    """Raise DeclarationError if a `kind` of contents is `given` something without a name, or lacks what is `named`."""
-    lacking = [name for name, one in named.items() if one is None]
-    if given or lacking:
-        parts = [*map(shown, given), *(f"{name}={shown(one)}" for name, one in named.items() if one is not None)]
+def all_named(kind: Any, unnamed: Sequence[object], **named: object) -> None:
+    """Raise DeclarationError if a `kind` of contents has `unnamed` arguments, or if a `named` argument is missing."""
+    lacking = [name for name, argument in named.items() if argument is None]
+    if unnamed or lacking:
+        parts = [*map(shown, unnamed), *(f"{name}={shown(named[name])}" for name in named if name not in lacking)]
         lacks = f" lacks {lacking[0]}=" if lacking else ""
         raise DeclarationError(f"{kind.__name__}({', '.join(parts)}){lacks}; write it as in {kind.example}")
 
@@ -139,7 +171,7 @@ def refuse_as_optional(values: Any) -> None:
     elif values.is_flag:
         what = "takes no Flag"
     elif values.none:
-        what, cure = "is written twice", "write it once"
+        what, cure = "contains another optional(...)", "write it once"
     elif values.low != 0:
         what, cure = f"takes numbers that start at 0, not at {shown(values.low)}", "start them at 0"
     if what:
@@ -147,7 +179,7 @@ def refuse_as_optional(values: Any) -> None:
 
 
 def filler_below(element: Any) -> int:
-    """The number below all values that an element of a queue can have. Raises DeclarationError if there is none."""
+    """The number below all values of an element of a queue. Raises DeclarationError if no cell can hold it."""
     low = plain(element.low)
     if low is None:
         raise DeclarationError(f"Queue(of={element}): let its values begin with a number, as in between(0, 5)")
@@ -158,27 +190,27 @@ def filler_below(element: Any) -> int:
 
 
 def declared_in(holder: type) -> dict[str, Any]:
-    """The declarations of a class, by name: first those of its base classes, unless the class redeclares them."""
-    return {name: one for kind in reversed(holder.__mro__) for name, one in vars(kind).items()}
+    """The declarations of a class by name, those of its base classes first; the class may redeclare them."""
+    return {name: value for kind in reversed(holder.__mro__) for name, value in vars(kind).items()}
 
 
-def checked_size(name: str, given: Any, least: int | None = None) -> Any:
+def checked_size(name: str, size: Any, least: int | None = None) -> Any:
     """A number of a declaration, which may depend on the configuration. Raises DeclarationError for anything else."""
-    found = plain(given)
-    if found is None and not isinstance(given, str) and (isinstance(given, type) or not callable(given)):
+    constant = plain(size)
+    if constant is None and not isinstance(size, str) and (isinstance(size, type) or not callable(size)):
         cure = "give a whole number, the name of a configuration entry, or a function of the configuration"
-        raise DeclarationError(f"{name}={shown(given)} is no number; {cure}")
-    if found is not None and least is not None and found < least:
-        raise DeclarationError(f"{name}={found} is too small; give {name}= at least {least}")
-    return given
+        raise DeclarationError(f"{name}={shown(size)} is no number; {cure}")
+    if constant is not None and least is not None and constant < least:
+        raise DeclarationError(f"{name}={constant} is too small; give {name}= at least {least}")
+    return size
 
 
-def checked_number(name: str, given: Any, cure: str) -> int:
+def checked_number(name: str, value: Any, cure: str) -> int:
     """A whole number or a truth value of a declaration, as a plain number. Raises DeclarationError."""
-    found = plain(given)
-    if found is None:
-        raise DeclarationError(f"{name}={shown(given)} is no whole number; {cure}")
-    return int(found)
+    plain_number = plain(value)
+    if plain_number is None:
+        raise DeclarationError(f"{name}={shown(value)} is no whole number; {cure}")
+    return int(plain_number)
 
 
 # ------------------------------------------------------------------------------------------------- the values of a cell
@@ -221,21 +253,24 @@ MOST_BY_DEFAULT = 127
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a configuration.
-
-    A `bound` determines the layout of the state (array sizes, value ranges). A `setting` or `switch` is a run-time
-    value, so one compiled kernel serves all protocols and client settings with the same layout.
-    """
+    """One entry of a configuration."""
 
     default: int
     says: str
+    """Its help text."""
     is_bound: bool
+    """Whether it determines the layout of the state (array sizes, value ranges). Every other entry is a run-time value,
+    so one compiled kernel serves all protocols and client settings with the same layout."""
     values: type[IntEnum] | type[bool] | None
+    """The enumeration of its values, or `bool` for on and off; None for a number."""
     least: int
     most: int | None
+    """None: any size."""
     option: str | None
+    """Its option on the command line."""
     is_budget: bool = False
     is_open: bool = False
+    """Whether proofs for every length leave its value unspecified."""
     is_switch: bool = False
 
     def __post_init__(self) -> None:
@@ -244,13 +279,11 @@ class Entry:
             value = None if value is None and name == "most" else checked_number(name, value, "give a number, as in 3")
             object.__setattr__(self, name, value)
         if self.least > self.default or (self.most is not None and self.default > self.most):
-            raise DeclarationError(
-                f"the default {self.default} is outside {self.least}..{self.most}; change one of them"
-            )
+            what = f"the default {self.default} is outside {self.least}..{self.most}"
+            raise DeclarationError(f"{what}; change the default or the range")
         if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
-            raise DeclarationError(
-                f"{self.least}..{self.most} is too wide for a setting; give a range within {CELL_LOW}..{CELL_HIGH}"
-            )
+            what = f"{self.least}..{self.most} is too wide for a setting"
+            raise DeclarationError(f"{what}; give a range within {CELL_LOW}..{CELL_HIGH}")
 
 
 def bound(
@@ -305,8 +338,8 @@ def setting(
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
     """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
 
-    A switch is a run-time value, unless it `shapes` the state like a bound: then each of its values has a kernel of its
-    own, without the actions and fields that only the other values need.
+    A switch is a run-time value, unless it `shapes` the state like a bound. Then each of its values has its own kernel,
+    without the actions and fields that only other values need.
     """
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
@@ -352,8 +385,8 @@ class Domain(metaclass=_Elements):
 
     `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... In actions
     and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
-    `symmetric=True`, `check MODEL` visits only one of the states that differ in nothing but the names of elements; a
-    model that tells the elements apart is then refused.
+    `symmetric=True`, `check MODEL` visits only one of the states that differ only in the names of elements; a model
+    that treats elements differently is then refused.
     """
 
     size: ClassVar[Size]
@@ -423,7 +456,7 @@ _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Set:
-    """What a field holds: any set of elements of a domain, or of members of an IntEnum that are numbered from 0.
+    """A field's contents: a set of elements of a domain, or of members of an IntEnum that are numbered from 0.
 
     A set has one cell for each element of its domain.
     """
@@ -463,11 +496,11 @@ class Set:
     def __repr__(self) -> str:
         return "Set(...)"
 
-    def cells(self, given: Any, size: int) -> list[Any]:
-        """The cells of one set, given as a set of numbers. Raises ValueError."""
-        if not isinstance(given, set | frozenset):
+    def cells(self, members: Any, size: int) -> list[Any]:
+        """The cells of one set of numbers. Raises ValueError."""
+        if not isinstance(members, set | frozenset):
             raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
-        elements = {int.__int__(one) if isinstance(one, int) else -1 for one in given}
+        elements = {int.__int__(member) if isinstance(member, int) else -1 for member in members}
         if not elements <= set(range(size)):
             raise ValueError(f"give elements in 0..{size - 1}")
         return [element in elements for element in range(size)]
@@ -483,10 +516,10 @@ class Set:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
-    """What a field holds: a queue of at most `most` elements, each one of the values `of`.
+    """A field's contents: a queue of at most `most` elements, each one of the values `of`.
 
-    A queue has one cell for each place, the first element in the first one; a number below all elements, the filler, is
-    in the places after the last element, so equal queues have equal cells.
+    A queue has one cell for each place; the oldest element is in the first. The places after the last element hold the
+    filler, a number below all elements, so equal queues have equal cells.
     """
 
     word: ClassVar[str] = "queue"
@@ -519,15 +552,15 @@ class Queue:
     def __repr__(self) -> str:
         return "Queue(...)"
 
-    def cells(self, given: Any, size: int) -> list[Any]:
-        """The cells of one queue, given as a list of numbers. Raises ValueError."""
-        if not isinstance(given, list | tuple):
+    def cells(self, elements: Any, size: int) -> list[Any]:
+        """The cells of one queue, of which this is the list of elements. Raises ValueError."""
+        if not isinstance(elements, list | tuple):
             raise ValueError("give a list, the oldest element first")  # noqa: TRY004 - the caller tells the user
-        if len(given) > size:
+        if len(elements) > size:
             raise ValueError(f"give at most {size} elements of the queue")
-        if any(not isinstance(one, int) or one <= self.filler for one in given):
+        if any(not isinstance(element, int) or element <= self.filler for element in elements):
             raise ValueError(f"give elements of the queue, which are numbers from {self.filler + 1} on")
-        return [*given, *[self.filler] * (size - len(given))]
+        return [*elements, *[self.filler] * (size - len(elements))]
 
     def value(self, cells: Sequence[int]) -> Any:
         """The queue with these cells as a value of Python's."""
@@ -535,10 +568,10 @@ class Queue:
 
     def elements(self, cells: Sequence[int]) -> list[int]:
         """The elements of a queue with these cells: all up to the last one that is not the filler."""
-        found = list(cells)
-        while found and found[-1] == self.filler:
-            found.pop()
-        return found
+        elements = list(cells)
+        while elements and elements[-1] == self.filler:
+            elements.pop()
+        return elements
 
 
 Contents = Set | Queue
@@ -560,20 +593,22 @@ class Group:
     @property
     def parts(self) -> dict[str, Any]:
         """The parts by name, those of base classes first."""
-        return {name: one for name, one in declared_in(self.record).items() if isinstance(one, Field | Group)}
+        return {name: part for name, part in declared_in(self.record).items() if isinstance(part, Field | Group)}
 
 
 @dataclass(frozen=True)
 class Field:
-    """A declared field of the state: an array indexed by the domains `over`, whose cells hold `values`. If it has
-    `contents`, the last of the domains is the axis of the contents."""
+    """A declared field of the state: an array indexed by the domains `over`, whose cells hold `values`."""
 
     over: tuple[type[Domain], ...]
     values: Values
     initially: int
     contents: Contents | None = None
-    members: frozenset[int] | None = None  # with which each set starts, if they are given one by one
-    outer: int | None = None  # of a part of a record: how many indices are the record's
+    """If it holds sets or queues; the last of the domains is then their axis."""
+    members: frozenset[int] | None = None
+    """The members of each set at first, if the declaration lists them."""
+    outer: int | None = None
+    """Of a part of a record: how many indices are the record's."""
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
@@ -599,13 +634,13 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
-            raise DeclarationError(f"a field is indexed by domains, but {shown(domain)} is none; name a domain")
+            raise DeclarationError(f"a field is indexed by domains, but {shown(domain)} is no domain; name a domain")
     if values is None:
-        raise DeclarationError("a field lacks values=; say what a cell holds, as in field(values=Flag)")
+        raise DeclarationError("a field lacks values=; declare the values of its cells, as in field(values=Flag)")
     queued = isinstance(values, Queue) and values.record is not None
     if queued or (isinstance(values, type) and issubclass(values, Record)):
         if initially is not None:
-            raise DeclarationError("records have no initially=; give it to their parts")
+            raise DeclarationError("a field of records has no initially=; declare it for the parts of the record")
         return Group(over, values.record, values) if queued else Group(over, values)
     if not isinstance(values, Contents):
         held = as_values(values, takes=f"{VALUES}, Set(...), Queue(...) or a Record")
@@ -618,7 +653,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
         return Field(axes, values.values, values.filler, values)
     if initially is None or initially is values.of:
         return Field(axes, values.values, int(initially is not None), values)
-    if not isinstance(initially, set | frozenset) or any(plain(one) is None for one in initially):
+    if not isinstance(initially, set | frozenset) or any(plain(member) is None for member in initially):
         what = f"a set is initially {shown(initially)}"
         raise DeclarationError(f"{what}; give a set of numbers, or {values.of.__name__} for all")
     return Field(axes, values.values, 0, values, frozenset(map(number, initially)))
@@ -661,14 +696,17 @@ INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
 
 @dataclass(frozen=True)
 class Mark:
-    """The information that a decorator attaches to a function, in the attribute `isrcheck`."""
+    """The information that a decorator attaches to a function, in the attribute `isrcheck`: its arguments."""
 
     kind: Kind
     permitted: Callable[..., Any] | None = None
     applies: Callable[[Any], bool] | None = None
     shows: str | None = None
+    """Of an action: the format of its printed arguments."""
     every_length: bool = False
+    """Whether proofs leave the open bounds arbitrary."""
     when: Callable[..., Any] | None = None
+    """The premise of `leads_to`."""
     fair: Any = None
 
 
@@ -683,17 +721,17 @@ def mark_of(function: Any) -> Mark | None:
 
 def is_marking(function: object) -> bool:
     """Whether `function` is a decorator of the language: it attaches a mark to a function and returns the function."""
-    return type(function) is FunctionType and function.__code__.co_filename == _marking.__code__.co_filename
+    return type(function) is FunctionType and function.__code__.co_filename == _marked.__code__.co_filename
 
 
-def _marking(mark: Mark) -> Callable[[Any], Any]:
-    def mark_function(function: Any) -> Any:
-        if mark_of(function) is not None:  # a property would silently become a lemma
-            raise DeclarationError(f"{function.__name__} has two of the language's decorators; keep one")
-        function.isrcheck = mark
-        return function
-
-    return mark_function
+def _marked(function: Any, mark: Mark) -> Any:
+    """The function with this mark; without a function (None), the decorator that attaches the mark."""
+    if function is None:
+        return lambda function: _marked(function, mark)
+    if mark_of(function) is not None:  # a property would silently become a lemma
+        raise DeclarationError(f"{function.__name__} has two of the language's decorators; keep one")
+    function.isrcheck = mark
+    return function
 
 
 def action(function: Any = None, *, shows: str | None = None, fair: bool | str | Sequence[str] = False) -> Any:
@@ -704,8 +742,7 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
     liveness properties assume that a step of the action is eventually taken if one stays possible (weak fairness);
     `fair` may also name parameters, for each of whose values this is assumed (`Fairness`).
     """
-    mark = _marking(Mark(Kind.ACTION, shows=shows, fair=fair))
-    return mark if function is None else mark(function)
+    return _marked(function, Mark(Kind.ACTION, shows=shows, fair=fair))
 
 
 def _property(kind: Kind) -> Callable[..., Any]:
@@ -716,9 +753,7 @@ def _property(kind: Kind) -> Callable[..., Any]:
         applies: Callable[[Any], bool] | None = None,
         every_length: bool = False,
     ) -> Any:
-        if function is not None:
-            return _marking(Mark(kind))(function)
-        return _marking(Mark(kind, permitted, applies, every_length=every_length))
+        return _marked(function, Mark(kind, permitted, applies, every_length=every_length))
 
     return decorate
 
@@ -726,10 +761,10 @@ def _property(kind: Kind) -> Callable[..., Any]:
 always = _property(Kind.ALWAYS)
 """A property of every reachable state.
 
-`permitted` is a predicate of the state: it is true if the path contains something for which the configuration promises
-nothing; a failure is then PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is false,
-the property is not checked and its verdict is n/a. With `every_length`, the prover looks for a proof in which all
-bounds declared with `is_open` are arbitrary, such as a proof for logs of every length.
+`permitted` is a predicate of the state. Where it is true, the configuration does not promise the property, and a
+failure is PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is false, the property is
+not checked and its verdict is n/a. With `every_length`, the prover looks for a proof in which all bounds declared with
+`is_open` are arbitrary, such as a proof for logs of every length.
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
@@ -754,8 +789,7 @@ def _liveness(kind: Kind) -> Callable[..., Any]:
         applies: Callable[[Any], bool] | None = None,
         fair: Any = None,
     ) -> Any:
-        mark = _marking(Mark(kind, permitted, applies, fair=fair))
-        return mark if function is None else mark(function)
+        return _marked(function, Mark(kind, permitted, applies, fair=fair))
 
     return decorate
 
@@ -791,13 +825,13 @@ def leads_to(
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
         raise DeclarationError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
-    return _marking(Mark(Kind.LEADS_TO, permitted, applies, when=when, fair=fair))
+    return _marked(function, Mark(Kind.LEADS_TO, permitted, applies, when=when, fair=fair))
 
 
 lemma = _property(Kind.LEMMA)
 """A property of every reachable state that is not promised to users, but helps to prove the promised properties.
 
-`applies` is a predicate of the configuration: if it is false, proofs do without the lemma.
+`applies` is a predicate of the configuration: if it is false, proofs do not use the lemma.
 """
 
 
@@ -814,7 +848,7 @@ def initial(function: Any) -> Any:
 
     Every engine receives the initial states as data.
     """
-    return _marking(Mark(Kind.INITIAL))(function)
+    return _marked(function, Mark(Kind.INITIAL))
 
 
 def terminal(function: Any) -> Any:
@@ -823,7 +857,7 @@ def terminal(function: Any) -> Any:
     A model may declare several predicates; one true predicate is enough. They are evaluated only in states without a
     step.
     """
-    return _marking(Mark(Kind.TERMINAL))(function)
+    return _marked(function, Mark(Kind.TERMINAL))
 
 
 def constraint(function: Any) -> Any:
@@ -831,7 +865,7 @@ def constraint(function: Any) -> Any:
 
     A model may declare several predicates; all must be true. Initial states outside the constraint are dropped.
     """
-    return _marking(Mark(Kind.CONSTRAINT))(function)
+    return _marked(function, Mark(Kind.CONSTRAINT))
 
 
 def contradiction(function: Any) -> Any:
@@ -839,17 +873,17 @@ def contradiction(function: Any) -> Any:
 
     The predicate is plain Python outside the modelling language, evaluated before the search starts.
     """
-    return _marking(Mark(Kind.CONTRADICTION))(function)
+    return _marked(function, Mark(Kind.CONTRADICTION))
 
 
 # ------------------------------------------------------------------------------------------------------------- fairness
 #
 # Weak fairness says which steps are taken eventually, if they stay possible (models/fair_groups.py finds them).
 #
-# A behaviour is an endless sequence of states, in which each state follows from the one before by a step or is the same
-# (it *stutters*). A step that leaves the state unchanged does not count as a step. A behaviour is weakly fair to a
-# group of steps unless from some moment on a step of the group is possible in every state, and none of its steps is
-# ever taken. In TLA+, this is WF_vars(A) for the action A that is the disjunction of the steps.
+# A behaviour is an endless sequence of states. Each state follows from the state before it by a step, or equals it (the
+# behaviour *stutters*); a step that leaves the state unchanged does not count. A behaviour is unfair to a group of
+# steps if, from some moment on, a step of the group is possible in every state but none is ever taken; otherwise it is
+# weakly fair to the group. In TLA+, this is WF_vars(A) for the action A that is the disjunction of the steps.
 
 
 Domains = Mapping[str, Any]
@@ -858,8 +892,8 @@ Domains = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WeakFairness:
-    """What `fair=` of a property may contain: actions (functions or names; none: all), and the parameters for each of
-    whose values a behaviour is fair separately."""
+    """An entry of a property's `fair=`: actions, as functions or by name (empty: all actions), and the parameters for
+    each of whose values a behaviour is fair separately."""
 
     actions: tuple[Any, ...]
     each: tuple[Any, ...] = ()
@@ -872,7 +906,7 @@ def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness
     \\A p : WF_vars(A(p)). An action is given as its function or by its name.
     """
     if not actions:
-        raise DeclarationError("weak_fairness() names no action; name one, or write any_action")
+        raise DeclarationError("weak_fairness() names no action; name one, or write any_action for all of them")
     return WeakFairness(actions, names_of(each))
 
 
@@ -889,44 +923,41 @@ def names_of(each: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Weak fairness to a disjunction of actions, given by their names, for each value of the parameters `each`.
-
-    Without names, the steps of all actions are meant.
-    """
+    """Weak fairness to a disjunction of actions (their names; empty: all) for each value of the parameters `each`."""
 
     actions: tuple[str, ...]
     each: tuple[str, ...] = ()
 
 
 def checked(
-    given: Any, where: str, names: Mapping[Any, str], actions: Mapping[str, Domains], cure: Callable[[str], str]
+    fair: Any, where: str, names: Mapping[Any, str], actions: Mapping[str, Domains], cure: Callable[[str], str]
 ) -> tuple[Fairness, ...]:
     """Return the `fair=` of a property, checked. Raises LanguageError that begins with `where`.
 
     `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action, and
     `cure` answers an unknown name.
     """
-    found = []
-    for one in given if isinstance(given, list | tuple) else [given]:
-        asked = one if isinstance(one, WeakFairness) else WeakFairness((one,))
+    fairness = []
+    for entry in fair if isinstance(fair, list | tuple) else [fair]:
+        declared = entry if isinstance(entry, WeakFairness) else WeakFairness((entry,))
         chosen: list[str] = []
-        for action in asked.actions:
+        for action in declared.actions:
             name = action if isinstance(action, str) else names.get(action) if type(action) is FunctionType else None
             if name is None or name not in actions:
                 called = escaped(name or getattr(action, "__name__", None) or str(action))
                 raise LanguageError(f"{where}: fair= names {called}, which is no action; {cure(called)}")
             chosen.append(name)
-        _refuse_parameters(asked.each, where, {name: actions[name] for name in chosen})
-        found.append(Fairness(tuple(chosen), asked.each))
-    return tuple(found)
+        _refuse_parameters(declared.each, where, {name: actions[name] for name in chosen})
+        fairness.append(Fairness(tuple(chosen), declared.each))
+    return tuple(fairness)
 
 
-def checked_of_action(given: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
+def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
     """Return the `fair=` of an action, checked: True, or the parameters for each of whose values it is fair. Raises
     LanguageError that begins with `where`."""
-    if given is False:
+    if fair is False:
         return ()
-    each = () if given is True else names_of(given)
+    each = () if fair is True else names_of(fair)
     _refuse_parameters(each, where, {name: parameters})
     return (Fairness((name,), each),)
 
@@ -935,13 +966,10 @@ def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Do
     for action, domains in actions.items():
         for name in each:
             if name not in domains:
-                have = f"its parameters are {', '.join(domains)}" if domains else "it has none"
-                raise LanguageError(
-                    f"{where}: fair= names {escaped(str(name))}, which is no parameter of {action}; {have}"
-                )
+                have = f"name one of {', '.join(domains)}" if domains else "it has no parameters"
+                what = f"fair= names {escaped(str(name))}, which is no parameter of {action}"
+                raise LanguageError(f"{where}: {what}; {have}")
             first = next(iter(actions))
             if domains[name] is not actions[first][name]:
-                raise LanguageError(
-                    f"{where}: fair= is for each {name}, whose domain is not the same in {first} and {action};"
-                    " give both the same domain"
-                )
+                what = f"fair= is for each {name}, whose domain is not the same in {first} and {action}"
+                raise LanguageError(f"{where}: {what}; give both the same domain")

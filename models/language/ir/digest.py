@@ -33,8 +33,6 @@ def hashed(content: Any, data: bytes = b"") -> str:
     return hashlib.sha256(json.dumps(content).encode() + b"\0" + data).hexdigest()
 
 
-# ------------------------------------------------------------------------------------------------------------ functions
-
 _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
 
 
@@ -48,7 +46,7 @@ def of_routine(routine: Routine) -> str:
 def _words(routine: Routine) -> list[str]:
     """A routine as words, each node before its parts. A variable is the number of its first appearance."""
     numbers = {variable: number for number, variable in enumerate(routine.parameters)}
-    words = [json.dumps([[one.role.name, domain(one.domain)] for one in routine.parameters])]
+    words = [json.dumps([[parameter.role.name, domain(parameter.domain)] for parameter in routine.parameters])]
     waiting: list[Any] = [routine.body]
     while waiting:
         part = waiting.pop()
@@ -71,7 +69,9 @@ def _words(routine: Routine) -> list[str]:
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
     """The names of the fields that hold the parts of such a node, the last one first; empty if it is not a node."""
-    return tuple(one.name for one in fields(kind) if one.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
+    return (
+        tuple(part.name for part in fields(kind) if part.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
+    )
 
 
 def _word(part: object) -> str:
@@ -88,9 +88,6 @@ def _word(part: object) -> str:
     return str(part)
 
 
-# --------------------------------------------------------------------------------------------------------- declarations
-
-
 def entry(declared: Entry) -> list[Any]:
     """The meaning of an entry of the configuration."""
     values = declared.values
@@ -104,7 +101,7 @@ def field(declared: Field) -> list[Any]:
     values = declared.values
     ends = [_size(values.low), _size(values.high)]
     kind = None if values.names is None else _members(values.names)
-    over = [domain(one) for one in declared.over]
+    over = [domain(axis) for axis in declared.over]
     content = [over, ends, kind, values.is_flag, values.letters, values.none, declared.initially]
     if declared.contents is None:
         return content

@@ -31,8 +31,7 @@ def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
-    """At least the number of nodes of these statements in the core, where the operand of a queue or a set may occur
-    twice."""
+    """At least the number of core nodes of these statements, where an operand of a queue or a set may occur twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
         match node:
@@ -140,7 +139,7 @@ class _Lowering:
         match statement:
             case ir.Branch(cases, otherwise):
                 lowered_cases = (
-                    replace(one, condition=self.core(one.condition), body=self.block(one.body)) for one in cases
+                    replace(case, condition=self.core(case.condition), body=self.block(case.body)) for case in cases
                 )
                 return [replace(statement, cases=tuple(lowered_cases), otherwise=self.block(otherwise))]
             case ir.Loop(_, numbers, body):
@@ -179,14 +178,14 @@ class _Lowering:
                 number = self.fresh("element")
                 return [_loop(row, number, _cell(other, number, span), span)]
             case ir.FillSet(collection, elements):
-                kept = [self._kept(self.core(one), before) for one in elements]
+                kept = [self._kept(self.core(element), before) for element in elements]
                 row = self._bound(collection, before)
-                added = [_store(row, one, ir.Constant(True, span=span), span) for one in kept]
+                added = [_store(row, element, ir.Constant(True, span=span), span) for element in kept]
                 return [self._emptied(row, span), *added]
             case ir.Clear(collections):
                 return [self._emptied(row, span) for row in self._rows(collections, before)]
             case ir.Append(queues, values):
-                kept = [self._kept(self.core(one), before) for one in values]
+                kept = [self._kept(self.core(value), before) for value in values]
                 return [
                     self._appended(row, value, span)
                     for row, value in zip(self._rows(queues, before), kept, strict=True)
@@ -201,7 +200,7 @@ class _Lowering:
     ) -> list[ir.Collection]:
         """Collections with the same indices, which are evaluated once."""
         first = self._bound(collections[0], before, changing)
-        return [replace(one, indices=first.indices) for one in collections]
+        return [replace(each, indices=first.indices) for each in collections]
 
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
@@ -249,8 +248,8 @@ class _Lowering:
 
 def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
     """The next number below or above another."""
-    one = ir.Term(ir.Constant(1, span=span), is_below, span=span)
-    return ir.Sum((ir.Term(number, False, span=span), one), span=span)
+    step = ir.Term(ir.Constant(1, span=span), is_below, span=span)
+    return ir.Sum((ir.Term(number, False, span=span), step), span=span)
 
 
 def copied(node: N) -> N:

@@ -1,9 +1,8 @@
-"""Reads the functions of a model: the check that a function uses only the closed list of the language's constructs, and
-its representation.
+"""Reads the functions of a model: checks that they use only the constructs of the language, and represents them.
 
-In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
-Out: a `Function`, whose routine every engine reads, with every name resolved; or a LanguageError with FILE:LINE and the
-     cure. A construct that is refused is refused here, for all engines.
+A Python function, read with the vocabulary of its model (fields, configuration, actions), becomes a `Function`. All its
+names are resolved, and every engine reads its routine. Whatever the language lacks is refused here, for all engines:
+with a LanguageError that has FILE:LINE and the cure.
 
 Sets, queues and records are read as they are written: `IsIn`, `Length`, `SetLoop`, ..., which ir/lowering.py puts into
 the core; models/language/states.py has the same operations for CPython.
@@ -80,7 +79,7 @@ class Function:
     names: Mapping[str, Any]
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int
-    """How deep its statements and expressions are nested, with those of the functions that it calls."""
+    """The depth to which its statements and expressions are nested, with those of the functions that it calls."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -128,27 +127,29 @@ class Function:
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
     """Return these functions and all functions that they call, each once."""
-    seen: set[int] = set()
+    reached: set[int] = set()
     waiting = list(functions)
     while waiting:
         function = waiting.pop()
-        if id(function) not in seen:
-            seen.add(id(function))
+        if id(function) not in reached:
+            reached.add(id(function))
             waiting += function.functions.values()
             yield function
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The meanings of names after `s.`: fields with their number of indices, and configuration entries (bounds or
-    not). `contents` are the fields that hold sets or queues, with the number of indices that a model writes, and
-    `groups` the records."""
+    """The meanings of names after `s.`, and the names of the actions."""
 
     fields: Mapping[str, int]
+    """The fields with their numbers of indices."""
     configuration: Mapping[str, bool]
+    """The entries of the configuration; whether each is a bound."""
     actions: Mapping[types.FunctionType, str]
     contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
+    """The fields that hold sets or queues, with the number of indices that a model writes."""
     groups: Mapping[str, Group] = field(default_factory=dict)
+    """The records."""
 
 
 # ----------------------------------------------------------------------------------------------------- sealed functions
@@ -215,12 +216,12 @@ PASSED_ON = {
     ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
     ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
 }
-"""Things that are passed on as a whole, without a value, and where they can be passed."""
+"""The roles of variables that have no value and are passed on as a whole: where each can be passed."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The text after the name of a state: `s.field[i][j]`. The part of a record is a field, `record.part`."""
+    """What a state is asked for in `s.field[i][j]`. The part of a record is a field, `record.part`."""
 
     state: str
     name: str
@@ -235,11 +236,10 @@ CHANGED = {
     "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
     "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
 }
-"""The cure for a refused construct, given the text of the set or the queue."""
+"""The cures for a refused use and a refused change of a set or a queue, whose text is filled in."""
 
 CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
 """The statements that change a set or a queue, with their numbers of arguments."""
-
 
 MOST_NODES, MOST_DEEP = 100_000, 100
 """The most nodes, and the deepest nesting, of a function without its sets and queues."""
@@ -270,8 +270,8 @@ class Reader:
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
-        """Return the checked form of `python`, which a call at this depth leads to. Raises LanguageError if the
-        function is not in the language."""
+        """Return the checked form of `python`, which is called at this depth of a function. Raises LanguageError if it
+        is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -315,8 +315,8 @@ class FunctionReader:
         if self.kind is Kind.INITIAL:
             self.kind = Kind.ACTION  # a generator of initial states follows the rules of an action
         self.own: Mapping[str, ir.Variable] = {}
-        """What the function's own names mean here: parameters, locals, variables of generators. As in Python, a name
-        that is assigned anywhere in a function is local everywhere in it."""
+        """The meanings of the function's own names here: parameters, locals, variables of generators. As in Python, a
+        name that is assigned anywhere in a function is local everywhere in it."""
         self.assigned: set[str] = set()
         """The locals and other numbers among them that have a value here."""
         self.pending: set[str] = set()
@@ -344,7 +344,7 @@ class FunctionReader:
         if documentation is not None:
             body = body[1:]
         self.nesting = Nesting(body)
-        annotations = [one.annotation for one in definition.args.args if one.annotation is not None]
+        annotations = [argument.annotation for argument in definition.args.args if argument.annotation is not None]
         for fault in (Nesting([*definition.decorator_list, *annotations]).fault, self.nesting.fault):
             if fault is not None:
                 raise self.error(*fault)
@@ -357,12 +357,14 @@ class FunctionReader:
             if not is_of_the_language(decorator, self.names):
                 raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
         parameters = self._parameters(definition)
-        self.states = [one.name for one in parameters if one.role is ir.Role.STATE]
-        self.subsets = {one.name: one.domain for one in parameters if one.domain and issubclass(one.domain, Subset)}
-        self.assigned = {one.name for one in parameters if one.role is ir.Role.NUMBER}
+        self.states = [each.name for each in parameters if each.role is ir.Role.STATE]
+        self.subsets = {
+            each.name: each.domain for each in parameters if each.domain and issubclass(each.domain, Subset)
+        }
+        self.assigned = {each.name for each in parameters if each.role is ir.Role.NUMBER}
         # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
         locals_ = {name: ir.Variable(name) for statement in statements for name in assigned_names(statement)}
-        self.own = {**locals_, **{one.name: one for one in parameters}}
+        self.own = {**locals_, **{each.name: each for each in parameters}}
         as_written = self._block(body)
         self._check_ends(returns_value, as_written)
         core = self._core(parameters, as_written) if self.has_collections else as_written
@@ -386,15 +388,11 @@ class FunctionReader:
     def _check_ends(self, returns_value: bool, as_written: Iterable[ir.Statement]) -> None:
         definition = self.definition
         if returns_value and not _returns(as_written):
-            raise self.error(
-                definition, "a path ends without `return`", "end each path of a helper with `return value`"
-            )
+            hint = "end each path of a helper with `return value`"
+            raise self.error(definition, "a path ends without `return`", hint)
         if returns_value and self.writes:
-            raise self.error(
-                definition,
-                f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value",
-                "split it into a helper that returns and one that writes",
-            )
+            what = f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value"
+            raise self.error(definition, what, "split it into a helper that returns and one that writes")
         is_property = self.kind not in (None, Kind.ACTION)
         if is_property and not returns_value:
             raise self.error(definition, "a property returns nothing", "return a truth value")
@@ -406,7 +404,7 @@ class FunctionReader:
     ) -> tuple[ir.Statement, ...]:
         """The statements without sets and queues, each of which takes several nodes. Refuses too many nodes."""
         if size_of_core(as_written) > MOST_NODES:
-            what = f"its sets and queues are nested too deep: they stand for more than {MOST_NODES} reads"
+            what = f"its sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
             raise self.error(self.definition, what, "assign a part of it to a local, or move it into a helper")
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
@@ -435,24 +433,21 @@ class FunctionReader:
     def _parameters(self, definition: ast.FunctionDef) -> tuple[ir.Variable, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
-            raise self.error(
-                definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names"
-            )
+            hint = "leave out defaults, *args and keyword-only names"
+            raise self.error(definition, "only plain parameters are allowed", hint)
         parameters = tuple(map(self._parameter, arguments.args))
         names = tuple(parameter.name for parameter in parameters)
         roles = {parameter.role for parameter in parameters}
         if ir.Role.SUBSET in roles and ir.Role.STATE not in roles:
-            raise self.error(
-                definition, "a subset is passed without a state", "pass the state as well, as first parameter"
-            )
+            hint = "pass the state as well, as the first parameter"
+            raise self.error(definition, "a subset is passed without a state", hint)
         expected = PARAMETERS_OF.get(self.kind)
         if expected is not None and names not in expected:
-            allowed = " or ".join(f"({', '.join(one)})" for one in expected)
+            allowed = " or ".join(f"({', '.join(names_allowed)})" for names_allowed in expected)
             raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
-            raise self.error(
-                definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
-            )
+            hint = "name it `s`, and no other parameter `before`, `after` or `taken`"
+            raise self.error(definition, "an action has one state parameter, the first one", hint)
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
@@ -476,14 +471,16 @@ class FunctionReader:
         raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """The error for a construct that is not in the language."""
+        """The error for a construct that is not in the language: what is wrong, and how to write it."""
         line = getattr(node, "lineno", self.definition.lineno)
         return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
     # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Iterable[ast.stmt]) -> tuple[ir.Statement, ...]:
-        return tuple(map(self._statement, [one for one in statements if not isinstance(one, ast.Pass)]))
+        return tuple(
+            map(self._statement, [statement for statement in statements if not isinstance(statement, ast.Pass)])
+        )
 
     def _statement(self, statement: ast.stmt) -> ir.Statement:
         changed = self.changed(statement)
@@ -534,7 +531,7 @@ class FunctionReader:
         self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
-        """The local that is assigned to, which has a value from here on."""
+        """The local that is assigned, which has a value from here on."""
         self._check_local(target)
         self.assigned.add(target.id)
         return self.own[target.id]
@@ -648,9 +645,10 @@ class FunctionReader:
                 return self.cell(node)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 first, rest = summands(node)
-                terms = [ir.Term(self.expression(first), False, span=self.span(first))]
-                for sign, term in rest:
-                    terms.append(ir.Term(self.expression(term), isinstance(sign, ast.Sub), span=self.span(term)))
+                terms = (
+                    ir.Term(self.expression(term), isinstance(sign, ast.Sub), span=self.span(term))
+                    for sign, term in ((ast.Add(), first), *rest)
+                )
                 return ir.Sum(tuple(terms), span=span)
             case ast.BinOp(left=left, op=operator, right=right):
                 operation = OPERATIONS.get(type(operator))
@@ -759,7 +757,7 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """The text after the name of a state; None if the expression does not begin with one."""
+        """The place that an expression names; None if the expression does not begin with the name of a state."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -821,8 +819,8 @@ class FunctionReader:
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
         """Refuse a name that is neither a field nor an entry."""
-        known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
-        raise self.error(node, f"the state has no field `{name}`", f"it has {known}")
+        names = sorted([*self.vocabulary.fields, *self.vocabulary.configuration])
+        raise self.error(node, f"the state has no field `{name}`", f"it has {', '.join(names)}")
 
     # ------------------------------------------------------------------------------------------------------ comparisons
 
@@ -844,7 +842,7 @@ class FunctionReader:
         return ir.Chain(first, tuple(links), span=span)
 
     def _membership(self, node: ast.Compare) -> ir.Expression:
-        """`x in (a, b)`, whose right side is a tuple of values, or `x in Replica`."""
+        """`x in (a, b)`, whose right side is a tuple of values; or `x in Replica`."""
         if len(node.ops) != 1:
             raise self.error(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
@@ -898,7 +896,7 @@ class FunctionReader:
         return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
-        generators = [one for one in call.args if isinstance(one, ast.GeneratorExp)]
+        generators = [argument for argument in call.args if isinstance(argument, ast.GeneratorExp)]
         if generators and len(call.args) == 1:
             defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
             if len(defaults) < len(call.keywords):
@@ -1002,7 +1000,7 @@ class FunctionReader:
         role = ir.Role.NUMBER if variable is None else variable.role
         cure = None
         if role is not parameter.role:
-            cure = next(cure for one, cure in PASSED_ON.items() if one in (role, parameter.role))
+            cure = next(cure for special, cure in PASSED_ON.items() if special in (role, parameter.role))
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the kind that annotates the parameter"
         if cure is not None:
@@ -1030,7 +1028,7 @@ class FunctionReader:
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
             first, *others = (Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts)
             queue = self._collection(node, first)
-            return queue, *(self._collection(node, one, queue) for one in others)
+            return queue, *(self._collection(node, place_of_part, queue) for place_of_part in others)
         if place.name not in self.vocabulary.contents:
             return ()
         self.refuse_slices(node, place.indices)
@@ -1112,11 +1110,11 @@ class FunctionReader:
         if not all(sides) or type(sign) not in SIGNS:
             hint = "compare it with another set of the same domain, or ask len(...) and `in`"
             raise self.error(node, f"`{text}` compares a set with something else", hint)
-        (one,), (other,) = sides
-        if one.domain is not other.domain:
-            names = f"{one.domain.__name__} and of {other.domain.__name__}"
+        (left,), (right,) = sides
+        if left.domain is not right.domain:
+            names = f"{left.domain.__name__} and of {right.domain.__name__}"
             raise self.error(node, f"`{text}` compares sets of {names}", "compare sets of one domain")
-        return ir.SetComparison(one, SIGNS[type(sign)], other, span=span)
+        return ir.SetComparison(left, SIGNS[type(sign)], right, span=span)
 
     def _refuse_change(
         self, node: ast.AST, written: ast.expr, collection: ir.Collection, change: str, *, is_statement: bool
@@ -1138,7 +1136,7 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
-        """The set that a loop goes through; None if it goes through something else. Refuses a queue."""
+        """The set that a loop goes through; None if it goes through a range or a domain. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
@@ -1175,11 +1173,11 @@ class FunctionReader:
             raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
         if target is not None and not isinstance(target, ast.Name):
             raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
-        for one in collections:
-            if not one.field:
+        for collection in collections:
+            if not collection.field:
                 hint = "only fields of the state can be written"
-                raise self.error(statement, f"the parameter `{one.holder.name}` is written", hint)
-            self.writes_to(written, one.holder.name, one.field)
+                raise self.error(statement, f"the parameter `{collection.holder.name}` is written", hint)
+            self.writes_to(written, collection.holder.name, collection.field)
         match change:
             case "clear":
                 return ir.Clear(collections, span=span)

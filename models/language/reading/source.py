@@ -9,6 +9,7 @@ import importlib
 import importlib.machinery
 import inspect
 import io
+import itertools
 import os
 import pkgutil
 import re
@@ -48,20 +49,20 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
     """Each condition of a conditional expression with its value, and the value that applies if no condition is true."""
-    found = []
+    pairs = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):
-        found.append((node.test, node.body))
+        pairs.append((node.test, node.body))
         node = node.orelse
-    return found, node
+    return pairs, node
 
 
 def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
     """The `if` with every `elif` after it, and the statements under `else`."""
-    found = [statement]
-    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
-        found.append(found[-1].orelse[0])
-    return found, found[-1].orelse
+    tests = [statement]
+    while len(tests[-1].orelse) == 1 and isinstance(tests[-1].orelse[0], ast.If):
+        tests.append(tests[-1].orelse[0])
+    return tests, tests[-1].orelse
 
 
 def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
@@ -122,7 +123,7 @@ def _shallow(node: ast.AST) -> ast.AST:
             text = spelled(generator)[1:-1]  # `ast.unparse` would put it into brackets of its own
             return ast.Call(function, [ast.Name(text)], [])
     fields = {
-        name: [_shallow(one) if isinstance(one, ast.AST) else one for one in value]
+        name: [_shallow(part) if isinstance(part, ast.AST) else part for part in value]
         if isinstance(value, list)
         else _shallow(value)
         if isinstance(value, ast.AST)
@@ -133,9 +134,9 @@ def _shallow(node: ast.AST) -> ast.AST:
 
 
 def _part(expression: ast.expr) -> ast.expr:
-    found = _shallow(expression)
-    assert isinstance(found, ast.expr)
-    return found
+    copy = _shallow(expression)
+    assert isinstance(copy, ast.expr)
+    return copy
 
 
 # -------------------------------------------------------------------------------------------------------------- nesting
@@ -186,10 +187,10 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
             parts = [first, *(term for _, term in rest)]
         case ast.IfExp():
             pairs, last = alternatives(node)
-            parts = [*(one for pair in pairs for one in pair), last]
+            parts = [*itertools.chain(*pairs), last]
         case ast.If():
             tests, otherwise = branches(node)
-            parts = [*(one for test in tests for one in (test.test, *test.body)), *otherwise]
+            parts = [*itertools.chain(*((test.test, *test.body) for test in tests)), *otherwise]
         case ast.Call():
             parts = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
         case _:
@@ -200,7 +201,7 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 # -------------------------------------------------------------------------------------------------------- text and code
 #
 # The engines read the text, and the reference semantics runs the code. So a function is accepted only if its code is
-# the compiled text, without a wrapper, a closure, or defaults that were set afterwards.
+# the compiled text, without a wrapper, a closure, or defaults that were set later.
 
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -270,8 +271,7 @@ class Text(WrittenSource):
     @property
     def definitions(self) -> list[tuple[str, int]]:
         """The functions and classes that are in no other statement: the name and the line of each."""
-        parts = (one for one in self.tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef))
-        return [(one.name, one.lineno) for one in parts]
+        return [(part.name, part.lineno) for part in self.tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
 
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
@@ -300,7 +300,7 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
-        level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
+        level = [node for part in parts for node in part if isinstance(node, HOLDS_STATEMENTS)]
         yield from level
 
 
@@ -332,7 +332,7 @@ def _words(tree: ast.AST) -> str:
         if kind is str:
             words.append(ascii(part))
         elif kind is list:
-            meant = [one for one in part if not _is_text(one)]
+            meant = [each for each in part if not _is_text(each)]
             words.append(str(len(meant)))
             waiting += meant
         elif isinstance(part, ast.AST):
@@ -365,16 +365,16 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
-def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+def _is_same(left: types.CodeType, right: types.CodeType) -> bool:
     """Whether two codes are equal. With Python's own comparison, each level of nested generators doubles the time."""
     nested = [
-        {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (one, other)
+        {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (left, right)
     ]
     if not any(nested):
-        return one == other
+        return left == right
     flat = [
         code.replace(co_consts=tuple(None if i in parts else part for i, part in enumerate(code.co_consts)))
-        for code, parts in zip((one, other), nested, strict=True)
+        for code, parts in zip((left, right), nested, strict=True)
     ]
     is_same_outside = flat[0] == flat[1] and nested[0].keys() == nested[1].keys()
     return is_same_outside and all(_is_same(part, nested[1][i]) for i, part in nested[0].items())
@@ -417,8 +417,10 @@ def _bound_at(path: str, name: str, holder: str = "") -> int:
     except (OSError, SyntaxError, ValueError):
         return 1
     if holder:
-        classes = sorted((one for one in lines if isinstance(one, ast.ClassDef)), key=lambda one: one.name == holder)
-        lines = [line for one in classes for line in one.body]
+        classes = sorted(
+            (line for line in lines if isinstance(line, ast.ClassDef)), key=lambda line: line.name == holder
+        )
+        lines = [line for each in classes for line in each.body]
     return next((line.lineno for line in reversed(lines) if name in _names_bound(line)), 1)
 
 
@@ -441,8 +443,8 @@ def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
-    """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python runs
-    other code."""
+    """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python
+    would run code other than the text's."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
@@ -457,16 +459,14 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     try:
         text = text_of(code.co_filename)
     except (OSError, SyntaxError, ValueError):
-        raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
+        raise LanguageError(f"{here} has no source file that can be read; write it in a file") from None
     definition = text.functions.get(place)
     if definition is None:
-        raise LanguageError(
-            f"{here} is not written as a plain `def` in this file; write it out, without a lambda or a factory"
-        )
+        what = f"{here} is not written as a plain `def` in this file"
+        raise LanguageError(f"{what}; write it out, without a lambda or a factory")
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
-        raise LanguageError(
-            f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
-        )
+        what = f"{here} runs other code than its text says"
+        raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
     renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
     if renamed:
         raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
@@ -478,9 +478,9 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
 
 # --------------------------------------------------------------------------------------------------------- former names
 #
-# Models used to import the modelling language as `models.language` and `models.log`. A former name always means the
-# language of this program, even if a project has a package `models` of its own, or if Python could load the language a
-# second time from a checkout of this project.
+# Models used to import the modelling language as `models.language` and `models.log`. These former names always mean
+# the language of this program, even if a project has a package `models` of its own, or if a checkout of this project
+# would let Python load the language a second time.
 
 
 FORMER = ("models.language", "models.log")
@@ -527,10 +527,10 @@ def _has_package_of_its_own() -> bool:
     if loaded is not None:
         places = getattr(loaded, "__path__", [])
     else:
-        found = importlib.machinery.PathFinder.find_spec("models")
-        if found is None:
+        spec = importlib.machinery.PathFinder.find_spec("models")
+        if spec is None:
             return False
-        places = found.submodule_search_locations or []
+        places = spec.submodule_search_locations or []
     return not any(Path(place, "language", "reading", Path(__file__).name).is_file() for place in places)
 
 
@@ -545,9 +545,8 @@ def _package(named: dict[str, ModuleType]) -> ModuleType:
 
 # -------------------------------------------------------------------------------------------------------------- imports
 #
-# The files of a model are those that declare it, and all files that they import, in any folder, but for the standard
+# The files of a model are those that declare it, and all files that they import, in any folder, except for the standard
 # library, installed packages, and this program.
-
 
 BESIDE_MODELS = ("language", "messages", "registry", "run")
 BESIDE_THEM = ("language", "testing", "commands", "checker", "traces", "conformance")
@@ -559,13 +558,13 @@ def sources_of(files: Iterable[str]) -> Mapping[str, str]:
     """The given files and all files that they import, sorted, each with its path below the folder where it is found."""
     search = _ModuleFinder()
     waiting = sorted(set(files))
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     while waiting:
         file = waiting.pop()
-        if file not in found:
-            found[file] = search.relative(file)
+        if file not in sources:
+            sources[file] = search.relative(file)
             waiting += search.imported_by(file)
-    return dict(sorted(found.items()))
+    return dict(sorted(sources.items()))
 
 
 class _ModuleFinder:
@@ -574,7 +573,7 @@ class _ModuleFinder:
     def __init__(self) -> None:
         loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]
         self.names = {names["__file__"]: name for name, names in loaded if isinstance(names.get("__file__"), str)}
-        self._found: dict[str, importlib.machinery.ModuleSpec | None] = {}
+        self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
         """The path by which an import finds the file, as in `lib/limits.py`; its bare name if no import found it."""
@@ -593,10 +592,10 @@ class _ModuleFinder:
         name = self.names.get(file, "")
         is_package = Path(file).name == "__init__.py"
         top = name.partition(".")[0]
-        for full in sorted({one for node in imports for one in _full_names(node, name, is_package)}):
-            found = self._file(full)
-            if found is not None and self._belongs(full, found, file, top):
-                yield found
+        for full in sorted({module for node in imports for module in _full_names(node, name, is_package)}):
+            imported = self._file(full)
+            if imported is not None and self._belongs(full, imported, file, top):
+                yield imported
 
     def _belongs(self, name: str, file: str, importing: str, top: str) -> bool:
         if name in ("isrcheck", "isrcheck.models") or f"{name}.".startswith(OWN) or not file.endswith(".py"):
@@ -618,15 +617,14 @@ class _ModuleFinder:
 
     def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
         """The import specification of a module that is not loaded; finding it executes nothing."""
-        if name in self._found:
-            return self._found[name]
-        above, _, _ = name.rpartition(".")
-        places = self._places(above) if above else sys.path
-        try:
-            self._found[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
-        except KeyError:  # a namespace package: Python finds its parts only after it has loaded the package around it
-            self._found[name] = None
-        return self._found[name]
+        if name not in self._specs:
+            above, _, _ = name.rpartition(".")
+            places = self._places(above) if above else sys.path
+            try:
+                self._specs[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
+            except KeyError:  # a namespace package: Python finds its parts only after it has loaded the package around
+                self._specs[name] = None
+        return self._specs[name]
 
     def _places(self, package: str) -> list[str] | None:
         module = sys.modules.get(package)
@@ -658,7 +656,7 @@ def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) 
 def _installed() -> tuple[str, ...]:
     folders = {path for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))}
     folders |= {*site.getsitepackages(), site.getusersitepackages()}
-    return tuple({f"{one}{os.sep}" for folder in folders for one in (folder, os.path.realpath(folder))})
+    return tuple({f"{path}{os.sep}" for folder in folders for path in (folder, os.path.realpath(folder))})
 
 
 def _is_installed(file: str) -> bool:

@@ -1,8 +1,7 @@
 """An expression about one state that a user typed, checked as if a property of the model returned it.
 
-In:  the text of the expression, in which `s` is the state, and the names that it can use.
-Out: a `Function` of `s`; or a LanguageError that names the fault and its column. Nothing outside the language is ever
-     executed.
+In the text, `s` is the state. The expression becomes a `Function` of `s`; a LanguageError names a fault and its column.
+Nothing outside the language is ever executed.
 """
 
 from __future__ import annotations
@@ -44,9 +43,8 @@ def _parsed(text: str) -> ast.FunctionDef:
     except SyntaxError as error:
         # Python counts columns from 1, and gives 0 for an unknown column.
         column = max(error.offset or 1, 1)
-        raise LanguageError(
-            f"`{text.strip()}`, column {column}: {error.msg}; write an expression about the state `s`"
-        ) from None
+        what = f"`{text.strip()}`, column {column}: {error.msg}"
+        raise LanguageError(f"{what}; write an expression about the state `s`") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise LanguageError(f"`{text.strip()}` cannot be read: {error}; simplify it") from None
     if Nesting([ast.Expr(expression)]).deepest > DEPTH.most:  # before it is compiled
@@ -91,9 +89,8 @@ class _ExpressionReader(FunctionReader):
         """The meaning of a global name."""
         name = node.id
         if name in self.ambiguous:
-            raise self.error(
-                node, f"`{name}` has several meanings in the files of the model", "write out its definition"
-            )
+            what = f"`{name}` has several meanings in the files of the model"
+            raise self.error(node, what, "write out its definition")
         if name not in self.names and name not in self.own:
             raise self.error(node, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
         return super().meaning(node)
@@ -104,7 +101,7 @@ def column_of(text: str, node: ast.AST) -> int:
     return len(text.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
 
 
-def _proposed(name: str, known: list[str]) -> str:
-    """Return the cure for an unknown name: the most similar name in `known`, or all names if there are few."""
-    proposal = nearest(name, known)
-    return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"
+def _proposed(name: str, names: list[str]) -> str:
+    """Return the cure for an unknown name: the most similar of these names, or all of them if they are few."""
+    proposal = nearest(name, names)
+    return proposal if len(names) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

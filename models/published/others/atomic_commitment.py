@@ -80,9 +80,6 @@ def all_are_asked(s):
     return all(s.requested[p] for p in Participant)
 
 
-# ---------------------------------------------------------------------------------------------------------- coordinator
-
-
 @action
 def coordinator_requests_vote(s, p: Participant):
     require(not s.coordinator_is_faulty)
@@ -144,9 +141,6 @@ def coordinator_dies(s):
     s.coordinator_is_faulty = True
 
 
-# --------------------------------------------------------------------------------------------------------- participants
-
-
 @action
 def participant_sends_vote(s, p: Participant):
     """A participant sends its vote, perhaps again."""
@@ -190,9 +184,6 @@ def participant_dies(s, p: Participant):
     s.is_faulty[p] = True
 
 
-# ----------------------------------------------------------------------------------------------------------- forwarding
-
-
 @action(shows="{p} to {other}")
 def participant_forwards(s, p: Participant, other: Participant):
     require(s.FORWARDS)
@@ -232,7 +223,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """No participant that is alive can receive a decision any more: the dead ones have sent none to them."""
+    """A participant that is alive can no longer receive a decision: the dead ones have sent it none."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)
@@ -250,11 +241,8 @@ def participant_aborts_on_timeout(s, p: Participant):
 
 @terminal
 def everybody_is_dead(s):
-    """Whoever is alive can die. The model files have CHECK_DEADLOCK FALSE."""
+    """Every participant that is alive can die. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
-
-
-# ----------------------------------------------------------------------------------------------------------- properties
 
 
 @always

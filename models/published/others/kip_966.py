@@ -18,8 +18,8 @@ Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.
 
 - A broker that registers stays fenced until its heartbeats show that it has caught up with the metadata. Here it is
   unfenced, and may be elected, as soon as it registers. Heartbeats and controlled shutdowns are left out.
-- An unclean shutdown is noticed because the broker epoch that the broker sends is not the one that the controller has
-  recorded. Here the broker sends none.
+- An unclean shutdown is noticed because the broker sends another broker epoch than the controller has recorded. Here
+  the broker sends none.
 - The controller elects the first valid replica in the order of the assignment. Here it elects any.
 - While the ISR is below the minimum, a member of the ELR that joins it leaves the ELR. Here it stays in both, which
   needs a minimum of 3 to be seen.
@@ -157,7 +157,7 @@ class Registration(IntEnum):
 
 
 class Fetch(IntEnum):
-    """What is on the way between a follower and a leader: nothing, a request, or one of the responses."""
+    """The message between a follower and a leader: none, a request, or one of the responses."""
 
     NONE = 0
     REQUEST = 1
@@ -360,7 +360,7 @@ def lags(s, b, member, end):
 
 
 def committed_end(s, b, end):
-    """The end up to which every member of the maximal ISR has the records, as far as the leader knows."""
+    """The offset up to which every member of the maximal ISR has the records, as far as the leader knows."""
     return max(
         (
             offset + 1
@@ -374,7 +374,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Acknowledge what is committed; and if nobody was as far, consumers read it."""
+    """Acknowledge committed records; consumers read them if no consumer was as far."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -387,7 +387,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Only a leader whose ISR has the minimum size advances: otherwise it may not know all who can lead."""
+    """Only a leader whose ISR has the minimum size advances: otherwise it may not know all possible leaders."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -430,7 +430,7 @@ def become_leader(s, b, epoch):
     maybe_advance_high_watermark(s, b, s.log_end[b])
     s.epoch_start[b] = s.log_end[b]
     for other in Broker:
-        # What the leader knew of followers outside the ISR is of an older leader epoch.
+        # The leader's knowledge of followers outside the ISR is of an older leader epoch.
         if s.role[b] != Role.LEADER or not s.record_isr[epoch][other]:
             s.follower_end[b][other] = 0
             s.follower_epoch[b][other] = 0
@@ -612,7 +612,7 @@ def leader_writes(s, b: Broker, value: Value):
 
 
 def has_converged(s, leader, follower):
-    """Nothing to fetch, nothing to tell: the original sends no request then, to keep its state space small."""
+    """The follower has nothing to fetch or report: the original sends no request, to keep its state space small."""
     return (
         s.log_end[leader] == s.log_end[follower]
         and s.high_watermark[leader] == s.high_watermark[follower]
@@ -649,7 +649,7 @@ def is_open_epoch(s, b, epoch, leads):
 
 
 def floor_epoch(s, b, epoch):
-    """The highest epoch in the log that is not above `epoch`; if there is none, `epoch` itself."""
+    """The highest epoch in the log that is not above `epoch`; without such an epoch, `epoch` itself."""
     found = max(
         (s.log_epoch[b][offset] for offset in Offset if offset < s.log_end[b] and s.log_epoch[b][offset] <= epoch),
         default=NONE,
@@ -658,7 +658,7 @@ def floor_epoch(s, b, epoch):
 
 
 def start_above(s, b, epoch):
-    """The first offset of a higher epoch; the end of the log if there is none."""
+    """The first offset of a higher epoch; without such an epoch, the end of the log."""
     return min(
         (offset for offset in Offset if offset < s.log_end[b] and s.log_epoch[b][offset] > epoch),
         default=s.log_end[b],
@@ -676,7 +676,7 @@ def answered_epoch(s, b, epoch, leads):
 
 
 def diverges(s, leader, follower):
-    """What the follower has fetched last is not in the leader's log."""
+    """The last entry that the follower has fetched is not in the leader's log."""
     return (
         answered_epoch(s, leader, s.sent_epoch[follower][leader], True) < s.sent_epoch[follower][leader]
         or end_of_epoch(s, leader, s.sent_epoch[follower][leader], True) < s.sent_offset[follower][leader]
@@ -794,7 +794,7 @@ def follower_receives_fetch(s, follower: Broker, leader: Broker):
 
 
 def stays_in_isr(s, change, b, member):
-    """The ISR after a change of broker `b`: unless it is unfenced, it leaves, even if that leaves nobody."""
+    """The ISR after a change of broker `b`: unless it is unfenced, it leaves, even if the ISR becomes empty."""
     return s.record_isr[s.partition_epoch][member] and (change == Change.UNFENCED or member != b)
 
 
@@ -803,7 +803,7 @@ def next_isr_size(s, change, b):
 
 
 def is_next_elr(s, change, b, member):
-    """The ELR after a change of broker `b`. Who leaves an ISR below the minimum is eligible, unless it is unclean."""
+    """The ELR after a change of broker `b`. A broker that leaves a too small ISR is eligible, unless it is unclean."""
     if change == Change.FENCED:
         return next_isr_size(s, change, b) < s.min_isr and (
             s.record_elr[s.partition_epoch][member] or (member == b and s.record_isr[s.partition_epoch][b])
@@ -823,7 +823,7 @@ def has_candidate(s, change, b):
 
 
 def keeps_leader(s, change, b):
-    """The leader stays in the ISR; or there is none, and nobody to elect."""
+    """The leader stays in the ISR; or the partition has no leader and no candidate."""
     if leader_of(s) == NONE:
         return next_isr_size(s, change, b) == 0 and not has_candidate(s, change, b)
     return stays_in_isr(s, change, b, leader_of(s))
@@ -838,7 +838,7 @@ def changes_partition(s, change, b):
 
 
 def may_elect(s, change, b, candidate):
-    """The candidates of the election that the change needs; if it needs none, `b` stands for nobody."""
+    """The candidates of the election that the change needs; if it needs no election, `b` stands for nobody."""
     if keeps_leader(s, change, b):
         return candidate == b
     if next_isr_size(s, change, b) > 0:
@@ -853,8 +853,8 @@ def elects(s, change, b):
 
 
 def writes_last_known_elr(s):
-    """Who was eligible before the last record, and is not any more, may be the last hope; an ISR of the minimum size
-    needs none. The record before the last one is that of the epoch before."""
+    """A broker that was eligible before the last record, and is no longer, may be the last hope; an ISR of the minimum
+    size needs none. The record before the last one is that of the epoch before."""
     size = sum(1 for member in Broker if s.record_isr[s.partition_epoch][member])
     for member in Broker:
         s.record_last_known_elr[s.partition_epoch][member] = size < s.min_isr and (
@@ -1044,7 +1044,7 @@ def remove_partition(s, follower, leader):
 
 
 def drop_fetch_sessions(s, b):
-    """What is on the way from and to a broker that goes down is lost; who waits for it, waits no longer."""
+    """Messages from and to a broker that goes down are lost, and requests to it end."""
     for other in Broker:
         clear_message(s, b, other)
         clear_message(s, other, b)
@@ -1057,7 +1057,7 @@ def drop_fetch_sessions(s, b):
 
 
 def goes_down(s, b, candidate):
-    """What both kinds of shutdown have in common."""
+    """The common part of both kinds of shutdown."""
     drop_fetch_sessions(s, b)
     if s.role[b] == Role.LEADER:
         refuse_pending(s, b)
@@ -1180,7 +1180,7 @@ def has_superset(s, b):
 
 @always
 def replication_quorum_superset(s):
-    """ReplicationQuorumSupersetProperty: the leader waits for everyone who can be elected."""
+    """ReplicationQuorumSupersetProperty: the leader waits for every broker that can be elected."""
     return all(
         not is_current_leader(s, b)
         or (

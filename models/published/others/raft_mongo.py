@@ -76,7 +76,7 @@ def can_roll_back(s, i, j):
 
 
 def agree_on(s, me, length):
-    """How many servers have an entry of the same term at the end of the first `length` entries."""
+    """The number of servers with an entry of the same term at the end of the first `length` entries."""
     return sum(
         1 for node in Server if s.log_length[node] >= length and s.log[node][length - 1] == s.log[me][length - 1]
     )

@@ -97,7 +97,7 @@ def increase_max_ballot(s, acceptor: Acceptor, ballot: Ballot):
     shows="{acceptor} for {value} in ballot {ballot}, quorum without {quorum}, voted before {votes_end}, by {witness}"
 )
 def vote_for(s, acceptor: Acceptor, ballot: Ballot, value: Value, quorum: Quorum, votes_end: Ballot, witness: Acceptor):
-    """An acceptor votes for a value that is safe, if nobody has voted for another one in the ballot."""
+    """An acceptor votes for a value that is safe, if nobody has voted for a different value in the ballot."""
     require(s.max_ballot[acceptor] <= ballot)
     require(s.vote[acceptor][ballot] == NONE)
     require(all(s.vote[a][ballot] in (NONE, value) for a in Acceptor))

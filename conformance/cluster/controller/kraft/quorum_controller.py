@@ -11,7 +11,7 @@ Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumCon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
@@ -37,53 +37,18 @@ from isrcheck.conformance.cluster.network.network import Clock, Message, Network
 NEVER = -1
 
 
-@dataclass(frozen=True)
+@dataclass
 class BrokerState:
-    """One broker. `shutdown_offset` is the end of the log when its controlled shutdown began; -1 if it is not shutting
-    down. `last_contact` is in ms.
-    """
+    """What the controller knows of one broker."""
 
     metadata_offset: int = 0
+    """How far the broker has read the metadata log, by its last heartbeat."""
     last_contact: int = 0
+    """The time of its last heartbeat, in ms."""
     has_session: bool = True
+    """Whether no failure of its heartbeats was noticed."""
     shutdown_offset: int = NEVER
-
-
-class BrokerStates:
-    """The brokers by number."""
-
-    def __init__(self, brokers: Iterable[int]) -> None:
-        self._states = {number: BrokerState() for number in brokers}
-
-    def of(self, broker: int) -> BrokerState:
-        """What is known of a broker."""
-        return self._states[broker]
-
-    def touch(self, broker: int, metadata_offset: int, now: int) -> None:
-        """A heartbeat of the broker has arrived."""
-        known = self._states[broker]
-        self._states[broker] = replace(known, metadata_offset=metadata_offset, last_contact=now, has_session=True)
-
-    def begin_session(self, broker: int, now: int) -> None:
-        """A new process of the broker has registered; it has to read the log from the start."""
-        self._states[broker] = BrokerState(last_contact=now)
-
-    def end_session(self, broker: int) -> None:
-        """No heartbeat of the broker has arrived in time."""
-        self._states[broker] = replace(self._states[broker], has_session=False)
-
-    def fence(self, broker: int) -> None:
-        """The broker is fenced: its session is over, and so is its controlled shutdown."""
-        self._states[broker] = replace(self._states[broker], has_session=False, shutdown_offset=NEVER)
-
-    def begin_shutdown(self, broker: int, offset: int) -> None:
-        """The broker waits until the active brokers have read the log up to this offset."""
-        self._states[broker] = replace(self._states[broker], shutdown_offset=offset)
-
-    def may_stop(self, broker: int, active: Iterable[int]) -> bool:
-        """Whether every active broker has reported that it has read the changes of the shutdown."""
-        least = self._states[broker].shutdown_offset
-        return all(self._states[each].metadata_offset >= least for each in active)
+    """The end of the log when its controlled shutdown began; NEVER if it does not shut down."""
 
 
 class QuorumController:
@@ -107,7 +72,7 @@ class QuorumController:
         self._clock = clock
         self._settings = settings
         self._switches = switches
-        self._states = BrokerStates(self._brokers)
+        self._states = {number: BrokerState() for number in self._brokers}
         self._lead_others: set[int] = set()
         partition = PartitionRegistration(start.assigned, start.leader, 0, start.in_sync)
         brokers = tuple(BrokerRegistration(1) for _ in self._brokers)
@@ -128,39 +93,15 @@ class QuorumController:
         return self._log.now
 
     @property
-    def partition(self) -> PartitionRegistration:
-        """The record of the partition."""
-        return self.image.partition
-
-    @property
-    def broker_states(self) -> Mapping[int, BrokerState]:
-        """The sessions of the brokers."""
-        return {each: self._states.of(each) for each in self._brokers}
-
-    @property
-    def leader(self) -> int | None:
-        """The current leader, which may be dead; None if no broker can lead."""
-        return self.partition.leader
-
-    @property
-    def leader_epoch(self) -> int:
-        """The current leader epoch."""
-        return self.partition.leader_epoch
-
-    @property
-    def partition_epoch(self) -> int:
-        """The number of changes of the partition's record."""
-        return self.partition.partition_epoch
-
-    @property
-    def isr(self) -> frozenset[int]:
-        """The current ISR."""
-        return self.partition.isr
+    def shutdown_offsets(self) -> tuple[int, ...]:
+        """For each broker, the end of the log when its controlled shutdown began; -1 if it does not shut down."""
+        return tuple(self._states[each].shutdown_offset for each in self._brokers)
 
     @property
     def metadata(self) -> LeaderAndIsr:
-        """Leader, epoch and ISR of record."""
-        return LeaderAndIsr(self.leader, self.leader_epoch, self.isr, self.partition_epoch)
+        """Leader, epoch and ISR of record; the leader may be dead, or None if no broker can lead."""
+        record = self.image.partition
+        return LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
 
     def live_brokers(self) -> frozenset[int]:
         """The brokers that are not fenced."""
@@ -169,26 +110,27 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory."""
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A process that is not the registered one
+        changes nothing (STALE_BROKER_EPOCH).
+        """
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
         if isinstance(request, AlterIsrRequest):
             stale = AlterIsrResponse(Errors.STALE_BROKER_EPOCH)
             self._network.reply(message, self.replication.alter_partition(broker, request) if is_known else stale, 0)
-        elif is_known and isinstance(request, AssignReplicasToDirsRequest):
-            self.replication.take_directory(broker)
+        elif isinstance(request, BrokerHeartbeatRequest):
+            should_shut_down = is_known and self._take_heartbeat(broker, request)
+            self._network.reply(message, BrokerHeartbeatResponse(should_shut_down), 0)
         elif is_known:
-            assert isinstance(request, BrokerHeartbeatRequest), f"{message}: this is a defect of the cluster"
-            should_shut_down = self._take_heartbeat(broker, request)
-            is_fenced = self.image.brokers[broker].is_fenced
-            self._network.reply(message, BrokerHeartbeatResponse(is_fenced, should_shut_down), 0)
+            assert isinstance(request, AssignReplicasToDirsRequest), f"{message}: this is a defect of the cluster"
+            self.replication.take_directory(broker)
 
     def _take_heartbeat(self, broker: int, request: BrokerHeartbeatRequest) -> bool:
-        """Note that a broker lives; unfence it, or let it shut down. Returns whether it may stop now (Kafka:
-        calculateNextBrokerState)."""
+        """Unfence the broker, or let it shut down; returns whether it may stop. Kafka: calculateNextBrokerState."""
         registered = self.image.brokers[broker]
-        self._states.touch(broker, request.metadata_offset, self._clock.now)
+        state = self._states[broker]
+        state.metadata_offset, state.last_contact, state.has_session = request.metadata_offset, self._clock.now, True
         if registered.is_fenced:
             if not request.wants_to_shut_down and request.metadata_offset >= self._log.registered_at(broker):
                 self._unfence(broker)
@@ -203,16 +145,17 @@ class QuorumController:
                 return True
             self._log.write_broker(broker, replace(registered, in_controlled_shutdown=True))
             self.replication.remove_from_isr(broker)
-            self._states.begin_shutdown(broker, self.image.offset)
+            state.shutdown_offset = self.image.offset
             return False
-        active = [each for each in self._brokers if self.image.brokers[each].is_active]
-        if may_stop := self._states.may_stop(broker, active):
+        active = [self._states[each] for each in self._brokers if self.image.brokers[each].is_active]
+        may_stop = all(each.metadata_offset >= state.shutdown_offset for each in active)
+        if may_stop:
             self._fence(broker)
         return may_stop
 
     def _has_leaderships(self, broker: int) -> bool:
         """Whether the broker leads any partition. Kafka: BrokersToIsrs.hasLeaderships."""
-        return self.leader == broker or broker in self._lead_others
+        return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
         """Whether the broker leads partitions that are not in the cluster, until its shutdown moves them."""
@@ -235,7 +178,7 @@ class QuorumController:
             self.replication.distrust(broker)
         elif self.fences_at_registration:
             self.replication.remove_from_isr(broker)
-        self._states.begin_session(broker, self._clock.now)
+        self._states[broker] = BrokerState(last_contact=self._clock.now)
         self._log.write_broker(broker, BrokerRegistration(self._process_of(broker), is_fenced=True))
 
     @property
@@ -248,19 +191,19 @@ class QuorumController:
         if it is not registered.
         """
         if not self.image.brokers[broker].is_registered:
-            raise ClusterError(f"broker {broker} is not registered; name another")
+            raise ClusterError(f"broker {broker} is not registered; name a registered one")
         self.replication.unregister(broker)
-        self._states.fence(broker)
+        self._end_session(broker)
         self._log.write_broker(broker, UNREGISTERED)
 
     def has_session(self, broker: int) -> bool:
         """Whether a heartbeat of the broker has arrived within broker.session.timeout.ms."""
-        known = self._states.of(broker)
-        return known.has_session and self._clock.now - known.last_contact <= self._settings.broker_session_timeout_ms
+        state = self._states[broker]
+        return state.has_session and self._clock.now - state.last_contact <= self._settings.broker_session_timeout_ms
 
     def end_session(self, broker: int) -> None:
         """The heartbeats of a broker fail to arrive for broker.session.timeout.ms."""
-        self._states.end_session(broker)
+        self._states[broker].has_session = False
 
     def fence(self, broker: int) -> None:
         """Find that a broker's session has ended, and fence it. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
@@ -278,14 +221,18 @@ class QuorumController:
         """
         for broker, registered in enumerate(self.image.brokers):
             has_session = not registered.is_fenced or self._switches.FAIL_OVER_GIVES_FENCED_SESSIONS
-            self._states.begin_session(broker, self._clock.now)
-            if not (registered.is_registered and has_session):
-                self._states.end_session(broker)
+            self._states[broker] = BrokerState(
+                last_contact=self._clock.now, has_session=registered.is_registered and has_session
+            )
 
     def _fence(self, broker: int) -> None:
         self.replication.remove_from_isr(broker)
-        self._states.fence(broker)
+        self._end_session(broker)
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
+
+    def _end_session(self, broker: int) -> None:
+        """The session of a broker is over, and so is its controlled shutdown."""
+        self._states[broker].has_session, self._states[broker].shutdown_offset = False, NEVER
 
     def _unfence(self, broker: int) -> None:
         """The broker is no longer fenced; it leads if the partition has no leader, and the broker is valid."""
@@ -299,15 +246,15 @@ class QuorumController:
         replica in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another or no broker is
         elected.
         """
+        leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:
-            leader = self.leader
             if leader is None or leader == candidate:
                 raise ClusterError(
-                    f"fail-over: the leader is {leader}; fence another broker, or name another candidate"
+                    f"fail-over: the leader is {leader}; fence another broker, or choose another candidate"
                 )
             built = self.replication.change(removed=leader)
-        elif kind is Election.UNCLEAN and self.leader is not None and self.replication.may_lead(self.leader):
-            raise ClusterError(f"unclean election: broker {self.leader} leads, and is active")
+        elif kind is Election.UNCLEAN and leader is not None and self.replication.may_lead(leader):
+            raise ClusterError(f"unclean election: broker {leader} leads, and is active")
         else:
             built = self.replication.change(election=kind)
         if built is None or built.leader != candidate:

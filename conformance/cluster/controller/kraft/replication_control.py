@@ -81,23 +81,26 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """A change of the record to this target. `may_lead` recognises active brokers; `unclean` are brokers that have
-    registered again after an unclean shutdown, and may have lost records. A fail-over is Kafka's Election.ONLINE.
-    `knows_elr` is Kafka's eligibleLeaderReplicasEnabled; without it, the ELR is forgotten. With
-    `changes_directory`, there is always a new record.
-    """
+    """A change of the partition's record. A fail-over is Kafka's Election.ONLINE."""
 
     partition: PartitionRegistration
+    """The record before the change."""
     may_lead: Callable[[int], bool]
+    """Recognises active brokers."""
     min_isr: int
     switches: Switches
     bug: Bug | None
     target_isr: frozenset[int]
+    """The ISR after the change, before an election."""
     target: Assignment
+    """The assignment after the change."""
     election: Election = Election.FAIL_OVER
     unclean: frozenset[int] = frozenset()
+    """Brokers that have registered again after an unclean shutdown, and may have lost records."""
     knows_elr: bool = True
+    """Kafka's eligibleLeaderReplicasEnabled; without it, the ELR is forgotten."""
     changes_directory: bool = False
+    """Whether there is a new record in any case."""
 
     def build(self) -> PartitionRegistration | None:
         """The new record, in a new partition epoch; None if nothing changes."""
@@ -372,7 +375,7 @@ class ReplicationControl:
 
     def cancel_reassignment(self) -> None:
         """Go back to the replicas before the reassignment. Kafka: cancelPartitionReassignment. Errors: `ClusterError`
-        if there is none, or if every member of the ISR is one of the added replicas.
+        without one, or if every member of the ISR is one of the added replicas.
         """
         if not self.partition.is_reassigned:
             raise ClusterError("there is no reassignment to cancel; begin one")
@@ -418,9 +421,7 @@ class ReplicationControl:
         knows_elr: bool | None = None,
         changes_directory: bool = False,
     ) -> PartitionRegistration | None:
-        """The record after a change, or None. A broker that is removed from the ISR cannot lead. Errors:
-        `ClusterError`.
-        """
+        """The record after a change, or None. A broker removed from the ISR cannot lead. Errors: `ClusterError`."""
         now = self.partition
         return PartitionChange(
             partition=now,

@@ -735,6 +735,7 @@ SECONDS, SECONDS_WITH_PLUGINS, ONE_SCREEN = 30, 12, 15
 answer about a cluster."""
 
 
+@pytest.mark.sampled
 def test_ten_thousand_partitions_take_seconds(ask):
     topics = "".join(
         describe(f"topic{number}", 10, configs=f"min.insync.replicas={1 + number % 3},retention.ms={number}")

@@ -17,6 +17,7 @@ from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import INTERRUPTED, UNEXPECTED, VIOLATED
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, failures, pairs
 from isrcheck.models.language.model import parse
 
@@ -80,7 +81,7 @@ def test_the_screen_of_three_generations(screen):
 
 def test_a_violation_that_is_not_recorded_is_on_the_screen_and_exits_12(screen):
     code, text = screen(RECORD.replace("isr_is_complete = 5\n", "").replace('"isr_is_complete", ', ""), "--bound", "6")
-    assert code == 12
+    assert code == VIOLATED
     assert text.splitlines()[2:6] == [
         "           step what breaks                                                repaired in",
         "0.10       5    A member of the ISR lacks a record that readers have seen  NOT RECORDED",
@@ -95,7 +96,7 @@ def test_a_violation_that_is_not_recorded_is_on_the_screen_and_exits_12(screen):
 
 def test_a_recorded_violation_that_does_not_show_is_on_the_screen_and_exits_10(screen):
     code, text = screen(RECORD.replace("committed_agrees = 11", "committed_agrees = 4"), "--bound", "6")
-    assert code == 10
+    assert code == UNEXPECTED
     assert text.splitlines()[3:6] == [
         "0.10       4    committed_agrees is recorded to fail here: NO VIOLATION TO NOT FOUND",
         "                DEPTH 6",
@@ -119,7 +120,7 @@ SMALL = recorded_run(model="examples/two_phase_commit", states=57, configuration
 
 def test_another_number_of_states_is_on_the_screen(screen):
     code, text = screen(SMALL)
-    assert code == 10
+    assert code == UNEXPECTED
     assert text.splitlines()[:5] == [
         "examples/two_phase_commit, 1 generation: what breaks as far as is recorded",
         "",
@@ -129,6 +130,7 @@ def test_another_number_of_states_is_on_the_screen(screen):
     ]
 
 
+@pytest.mark.sampled
 def test_a_limit_is_undecided_and_reads_like_no_pass(screen):
     code, text = screen(RECORD, "--memory", "16M")
     assert code == 3
@@ -152,7 +154,7 @@ def test_a_generation_that_ctrl_c_left_out_is_undecided(screen, monkeypatch):
 
     monkeypatch.setattr(SearchSession, "run", interrupted)
     code, text = screen(RECORD, "--bound", "6")
-    assert code == 130
+    assert code == INTERRUPTED
     lines = text.splitlines()
     assert lines[3:5] == [
         "0.10       6    An acknowledged record is lost; also isr_is_complete at 5  0.11 (KIP-101)",
@@ -245,6 +247,7 @@ ALSO_OTHERWISE = {
 """Where another cause leads to a violation in as many steps: how many violating states it has alone."""
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("record", "name"), cells(), ids=lambda one: getattr(one, "title", one))
 def test_without_its_cause_a_recorded_violation_is_gone(record, name):

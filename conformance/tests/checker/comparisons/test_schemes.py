@@ -13,6 +13,7 @@ from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import schemes
+from isrcheck.commands.exit_codes import UNEXPECTED
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.schemes import MODEL
@@ -112,7 +113,7 @@ def test_a_figure_that_is_not_as_recorded_is_told(compare, monkeypatch) -> None:
     wrong = [row | {"data": "2"} if row["scheme"] == "majority" else row for row in RECORDED]
     monkeypatch.setattr(schemes, "recorded", lambda: wrong)
     code, text, _ = compare("--most-replicas 2")
-    assert code == 10
+    assert code == UNEXPECTED
     assert text.splitlines()[-1] == "4 of 16 rows not as recorded; the first: 1 replicas, majority, min ISR -, lag off"
     assert json.loads(compare("--most-replicas 1 --json")[1])["verdict"] == "differs"
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from isrcheck.checker.compile import machine_code as native
-from isrcheck.checker.compile import staging
+from isrcheck.checker.compile import machine_code, staging
 from isrcheck.checker.compile.staging import (
     I64,
     Apart,
@@ -30,15 +29,15 @@ from isrcheck.checker.compile.staging import (
 Function = Callable[[Any, Any], int]
 
 
-def assembly_of(build: Build, parameters: int = 2) -> str:
+def assembly_of(build: Build) -> str:
     with staging.new_module() as module:
-        module.define("f", [Value] * parameters, build, is_exported=True)
+        module.define("f", [Value] * 2, build, is_exported=True)
         return module.assembly()
 
 
 def compiled(build: Build) -> Callable[..., int]:
-    code = native.machine_code(assembly_of(build))
-    return native.load(code, {"f": 2})["f"]
+    code = machine_code.machine_code(assembly_of(build))
+    return machine_code.load(code, {"f": 2})["f"]
 
 
 def numbers(a: Any, b: Any) -> Any:
@@ -177,81 +176,79 @@ def calls(code: Code, a: Value, b: Value) -> None:
     code.return_(code.choice([(staged(b), 1)], 0) + code.choice([(code.call(helper, a), 2)], 4))
 
 
-def in_python(name: str, a: int, b: int) -> int:
-    """The same in plain Python."""
-    match name:
-        case "one_of_two":
-            return (a if a > b else b + 7) + (4 if a == 1 else 9 if b == 1 else b == 2)
-        case "and_or":
-            return (a and b) + 10 * (a or b) + 100 * (not a or (not b and a == 1)) + 1000 * (a > 0)
-        case "least_and_greatest":
-            return min(a, b, 1) + 10 * max(a, -b) + 100 * max(a, b, 0, 2)
-        case "membership":
-            return (a in (b, 1, -2)) + 2 * (b == 3)
-        case "conditions":
-            total = b if a else -5
-            total = a * 10 if total > 2 else total
-            return total + (100 if a == 1 else 200 if b == 1 else (300 if a == 2 else 400) if b == 2 else 500)
-        case "returns":
-            return (1 if b > 0 else a == b) if a > 0 else b if a == 0 else 0
-        case "both_return":
-            return 1 if a > b else 2
-        case "loops":
-            total = 0
-            for i, j in itertools.product(range(a), range(-2, b)):
-                total += i * 10 + j
-                if total > 30:
-                    return total
-            return total
-        case "repetitions":
-            total = 0
-            while a < b and total < 9:
-                a += 1
-                while b > 2:
-                    b -= 1
-                    total += 5
-                total += a
-            return total * 10 + a
-        case "leaving":
-            total = 0
-            while True:
-                total += 1
-                if total + a > 5:
-                    break
-                for i in range(9):
-                    if i > b:
-                        break
-                    total += i
-            for j in range(3):
-                total += 100
-                if j == a:
-                    break
-                total += 7
-            return total
-        case "bits_of_variables":
-            return ((a | b) ^ 9) - 13
-    assert name == "calls"
-    return (b > 1) + (2 if a > 1 else 4)
+def conditions_in_python(a: int, b: int) -> int:
+    total = b if a else -5
+    total = a * 10 if total > 2 else total
+    return total + (100 if a == 1 else 200 if b == 1 else (300 if a == 2 else 400) if b == 2 else 500)
 
 
-BUILDERS = (
-    *(one_of_two, and_or, least_and_greatest, membership, conditions, returns, both_return),
-    *(loops, repetitions, leaving, bits_of_variables, calls),
-)
+def loops_in_python(a: int, b: int) -> int:
+    total = 0
+    for i, j in itertools.product(range(a), range(-2, b)):
+        total += i * 10 + j
+        if total > 30:
+            break
+    return total
+
+
+def repetitions_in_python(a: int, b: int) -> int:
+    total = 0
+    while a < b and total < 9:
+        a += 1
+        while b > 2:
+            b -= 1
+            total += 5
+        total += a
+    return total * 10 + a
+
+
+def leaving_in_python(a: int, b: int) -> int:
+    total = 0
+    while True:
+        total += 1
+        if total + a > 5:
+            break
+        for i in range(9):
+            if i > b:
+                break
+            total += i
+    for j in range(3):
+        total += 100
+        if j == a:
+            break
+        total += 7
+    return total
+
+
+BUILDERS: dict[Build, Callable[[int, int], int]] = {
+    one_of_two: lambda a, b: (a if a > b else b + 7) + (4 if a == 1 else 9 if b == 1 else b == 2),
+    and_or: lambda a, b: (a and b) + 10 * (a or b) + 100 * (not a or (not b and a == 1)) + 1000 * (a > 0),
+    least_and_greatest: lambda a, b: min(a, b, 1) + 10 * max(a, -b) + 100 * max(a, b, 0, 2),
+    membership: lambda a, b: (a in (b, 1, -2)) + 2 * (b == 3),
+    conditions: conditions_in_python,
+    returns: lambda a, b: (1 if b > 0 else a == b) if a > 0 else b if a == 0 else 0,
+    both_return: lambda a, b: 1 if a > b else 2,
+    loops: loops_in_python,
+    repetitions: repetitions_in_python,
+    leaving: leaving_in_python,
+    bits_of_variables: lambda a, b: ((a | b) ^ 9) - 13,
+    calls: lambda a, b: (b > 1) + (2 if a > 1 else 4),
+}
+"""Functions that use constructs, and what they mean in plain Python."""
 
 
 @pytest.mark.parametrize("build", BUILDERS)
 def test_a_construct_means_the_same_as_in_python(build: Build) -> None:
     function = compiled(build)
     for a, b in itertools.product(range(-3, 4), repeat=2):
-        assert (a, b, function(a, b)) == (a, b, int(in_python(build.__name__, a, b)))
+        assert (a, b, function(a, b)) == (a, b, int(BUILDERS[build](a, b)))
 
 
 SKIPPING: dict[str, tuple[Callable[[Code, Callable[[Number], Value], Value, Value], Value], dict[Any, list[int]]]] = {
     "and": (lambda code, note, a, b: code.every(lambda: note(a), lambda: note(b)), {(0, 1): [0], (1, 1): [1, 1]}),
     "or": (lambda code, note, a, b: code.some(lambda: note(a), lambda: note(b)), {(0, 1): [0, 1], (1, 0): [1]}),
     "if": (
-        lambda code, note, a, b: code.choice([(note(a), lambda: note(b))], lambda: note(code.value(I64(7)))),
+        lambda code, note, a, b: code.choice([(note(a), lambda: note(b))], lambda: note(Value(code, I64(7)))),
         {(0, 1): [0, 7], (1, 2): [1, 2]},
     ),
 }
@@ -260,10 +257,10 @@ SKIPPING: dict[str, tuple[Callable[[Code, Callable[[Number], Value], Value, Valu
 @pytest.mark.parametrize("name", SKIPPING)
 def test_operands_that_python_skips_are_not_evaluated(name: str) -> None:
     """An index in an operand that is not evaluated must not count as out of range."""
-    seen: list[int] = []
+    evaluated: list[int] = []
 
     def see(number: int) -> int:
-        seen.append(number)
+        evaluated.append(number)
         return number
 
     callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(see)
@@ -275,10 +272,10 @@ def test_operands_that_python_skips_are_not_evaluated(name: str) -> None:
 
     build, expected = SKIPPING[name]
     function = compiled(lambda code, a, b: code.return_(build(code, Operation(note), a, b)))
-    for (a, b), numbers_seen in expected.items():
-        seen.clear()
+    for (a, b), numbers_evaluated in expected.items():
+        evaluated.clear()
         function(a, b)
-        assert seen == numbers_seen
+        assert evaluated == numbers_evaluated
 
 
 def exchange(code: Code, before: Buffer, s: Buffer, place: Value) -> None:
@@ -301,7 +298,7 @@ def test_buffers_are_pointers_that_may_be_declared_apart(build: Build) -> None:
         assembly = module.assembly()
     assert assembly.count("noalias") == 2 * (build is exchange_apart)
     words = [(ctypes.c_int64 * 2)(1, 2), (ctypes.c_int64 * 2)(3, 4)]
-    function = native.load(native.machine_code(assembly), {build.__name__: 3})[build.__name__]
+    function = machine_code.load(machine_code.machine_code(assembly), {build.__name__: 3})[build.__name__]
     function(*map(ctypes.addressof, words), 8)
     assert [list(word) for word in words] == [[1, 4], [3, 2]]
 
@@ -311,35 +308,37 @@ def test_only_exported_functions_can_be_seen_from_outside() -> None:
     assert [("internal" in line, '@"f"' in line) for line in definitions] == [(True, False), (False, True)]
 
 
-def test_a_value_is_not_asked_while_the_code_is_built() -> None:
-    def asks(code: Code, a: Value) -> None:
-        code.return_(1 if a == 2 else 3)
-
-    with pytest.raises(TypeError, match="not known while the code is built"):
-        assembly_of(asks, 1)
+def asks_a_value(code: Code, a: Value, b: Value) -> None:
+    code.return_(1 if a == b else 3)
 
 
-def test_nothing_can_stand_behind_the_end() -> None:
-    def goes_on(code: Code, a: Value) -> None:
-        code.return_(a)
-        code.return_(a + 1)
-
-    with pytest.raises(AssertionError, match="the code has ended here"):
-        assembly_of(goes_on, 1)
+def goes_on_behind_the_end(code: Code, a: Value, b: Value) -> None:
+    code.return_(a)
+    code.return_(b)
 
 
-def test_otherwise_stands_directly_behind_its_condition() -> None:
-    def stands_elsewhere(code: Code, a: Value) -> None:
-        with code.when(a > 1):
-            pass
-        code.variable(a + 1)
-        with code.otherwise():
-            pass
-
-    with pytest.raises(AssertionError, match="directly behind"):
-        assembly_of(stands_elsewhere, 1)
+def separates_otherwise(code: Code, a: Value, b: Value) -> None:
+    with code.when(a > 1):
+        pass
+    code.variable(b + 1)
+    with code.otherwise():
+        pass
 
 
+@pytest.mark.parametrize(
+    ("build", "kind", "says"),
+    [
+        (asks_a_value, TypeError, "not known while the code is built"),
+        (goes_on_behind_the_end, AssertionError, "the code has ended here"),
+        (separates_otherwise, AssertionError, "directly behind"),
+    ],
+)
+def test_mistakes_in_builders_are_refused(build: Build, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        assembly_of(build)
+
+
+@pytest.mark.sampled
 def test_no_instruction_is_left_to_the_garbage_collector() -> None:
     """A kernel of kafka has 30,000. The collector takes a third of the time of the whole compilation to free them."""
     gc.collect()
@@ -347,7 +346,7 @@ def test_no_instruction_is_left_to_the_garbage_collector() -> None:
     try:
         for build in BUILDERS:
             assembly_of(build)
-        left = [one for one in gc.get_objects() if isinstance(one, (ir.Block, ir.Instruction, ir.Constant))]
+        left = [each for each in gc.get_objects() if isinstance(each, (ir.Block, ir.Instruction, ir.Constant))]
     finally:
         gc.enable()
     assert left == []

@@ -11,7 +11,6 @@ from isrcheck.checker.compile.ranges import Ranges, argument_limits, conjuncts, 
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.ir.nodes import Expression
-from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
 
 MODEL = '''
@@ -47,17 +46,17 @@ def small(s):
 def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
     """For each number of loops, the guards that are evaluated in so many."""
     text = MODEL.replace("{guards}", "\n".join(f"    require({guard})" for guard in guards))
-    instance: Instance = load_file(write_model(folder / "house.py", text)).instance()
+    instance = load_file(write_model(folder / "house.py", text)).instance()
     routine, choices = instance.model.actions[0].alternatives[0].routine, instance.argument_ranges[0]
     ranges = Ranges(instance)
     waiting: list[Expression] = conjuncts(routine)
     limits = ranges.limits(routine, waiting, argument_limits(routine, choices))
-    found = []
+    guards_at = []
     for depth in range(3):
         ready, waiting = placed(ranges, waiting, set(routine.arguments[depth:]), limits)
-        found.append([one.span.text for one in ready])
+        guards_at.append([guard.span.text for guard in ready])
     assert waiting == []
-    return found
+    return guards_at
 
 
 @pytest.mark.parametrize(

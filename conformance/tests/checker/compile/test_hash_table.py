@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile import hash_table, staging
-from isrcheck.checker.compile import machine_code as native
-from isrcheck.checker.compile import staging as instructions
+from isrcheck.checker.compile import hash_table, machine_code, staging
 from isrcheck.checker.compile.machine_code import as_machine_code
 from isrcheck.checker.compile.staging import Build, Bytes, Code, Halves, Operation, Value, Words
 from isrcheck.checker.explicit import visited_set
@@ -29,13 +27,13 @@ def compiled(build: Build, parameters: int) -> Callable[..., int]:
     with staging.new_module() as module:
         module.define("f", [Value] * parameters, build, is_exported=True)
         assembly = module.assembly()
-    return native.load(native.machine_code(assembly), {"f": parameters})["f"]
+    return machine_code.load(machine_code.machine_code(assembly), {"f": parameters})["f"]
 
 
 UNSIGNED: dict[str, tuple[Operation, Callable[[int, int], int]]] = {
-    "shift": (instructions.unsigned_shift, lambda left, right: (left & ALL) >> right),
-    "remainder": (instructions.unsigned_remainder, lambda left, right: (left & ALL) % (right & ALL)),
-    "less": (instructions.unsigned_less, lambda left, right: (left & ALL) < (right & ALL)),
+    "shift": (staging.unsigned_shift, lambda left, right: (left & ALL) >> right),
+    "remainder": (staging.unsigned_remainder, lambda left, right: (left & ALL) % (right & ALL)),
+    "less": (staging.unsigned_less, lambda left, right: (left & ALL) < (right & ALL)),
 }
 
 
@@ -74,17 +72,18 @@ def test_an_array_has_no_end_that_python_knows() -> None:
 
 def test_a_quarter_is_an_unsigned_number_of_16_bits() -> None:
     def exchange(code: Code, address: Value, number: Value) -> None:
-        old = instructions.LOAD[2](address)
-        instructions.STORE[2](address, number)
+        old = staging.LOAD[2](address)
+        staging.STORE[2](address, number)
         code.return_(old)
 
-    array = np.array([5, 0xFFFE, 5], np.uint16)
-    assert compiled(exchange, 2)(array.ctypes.data + 2, -3) == 0xFFFE
-    assert array.tolist() == [5, 0xFFFD, 5]
+    before, after = 0xFFFE, -3 & 0xFFFF
+    array = np.array([5, before, 5], np.uint16)
+    assert compiled(exchange, 2)(array.ctypes.data + 2, -3) == before
+    assert array.tolist() == [5, after, 5]
 
 
 def test_a_prefetch_may_be_outside_of_all_memory() -> None:
-    assert compiled(lambda code, address: code.return_(instructions.prefetch(address)), 1)(8) == 0
+    assert compiled(lambda code, address: code.return_(staging.prefetch(address)), 1)(8) == 0
 
 
 HASHES = {
@@ -101,8 +100,8 @@ HASHES = {
 @pytest.mark.parametrize("state", HASHES, ids=str)
 def test_hashes_stay(state: tuple[int, ...]) -> None:
     array = np.array([*state, 5], np.uint64)
-    found = as_machine_code(hash_table.hash_of)(array.ctypes.data, len(state)) & ALL
-    assert (found, hash_in_python(state)) == (HASHES[state], HASHES[state])
+    mixed = as_machine_code(hash_table.hash_of)(array.ctypes.data, len(state)) & ALL
+    assert mixed == hash_in_python(state) == HASHES[state]
 
 
 def hash_in_python(state: tuple[int, ...]) -> int:
@@ -164,9 +163,9 @@ def test_states_are_kept_once_and_in_order(small_table: None, words: int, steps:
     assert rows(np.array(states, np.uint64), words) == list(expected)
     assert list(zip(parents, taken, strict=True)) == list(expected.values())
     other = random_batch(random.Random(0), 30, words, 30).states
-    asked = np.concatenate([other, *(batch.states for batch in batches)])
+    looked_up = np.concatenate([other, *(batch.states for batch in batches)])
     places = {state: place for place, state in enumerate(expected)}
-    assert visited.places_of(asked).tolist() == [places.get(state, -1) for state in rows(asked, words)]
+    assert visited.places_of(looked_up).tolist() == [places.get(state, -1) for state in rows(looked_up, words)]
 
 
 def sharded(words: int, count: int) -> tuple[list[int], list[int], list[Any], list[int]]:

@@ -135,32 +135,12 @@ SAME: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """What does not."""
 
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_what_changes_the_code_changes_the_key(tmp_path: Path, name: str) -> None:
-    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", *CHANGES[name])
-    assert code_of(one) != code_of(other)
-    assert kernel_key(one, None) != kernel_key(other, None)
-
-
-@pytest.mark.parametrize("values", [{"guests": 3}, {"most": 4}, {"limit": 2}, {"pace": 3}, {"turns": 3}])
-def test_a_number_that_is_compiled_in_changes_the_key(tmp_path: Path, values: dict[str, int]) -> None:
-    """Bounds, and settings on which the size of a domain depends."""
-    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", **values)
-    assert code_of(one) != code_of(other)
-    assert kernel_key(one, None) != kernel_key(other, None)
-
-
-def test_whether_a_setting_is_a_truth_value_changes_the_key(tmp_path: Path) -> None:
-    declared = '5, "when counting ends", least=1, most=6'
-    one = instance_of(tmp_path / "one", (declared, '1, "when counting ends", least=0, most=1'))
-    other = instance_of(tmp_path / "other", (declared, 'True, "when counting ends", values=bool'))
-    assert code_of(one) != code_of(other)
-    assert kernel_key(one, None) != kernel_key(other, None)
+COMPILED_IN = {"guests": 3, "most": 4, "limit": 2, "pace": 3, "turns": 3}
+"""Other values of bounds, and of settings on which the size of a domain depends."""
 
 
 TWO_DOMAINS = """
-from {library} import Guest as Visitor
+from visitors_of_a_house import Guest as Visitor
 
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
@@ -193,37 +173,53 @@ def test_two_domains_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pyt
     """Their sizes are functions, of which a digest says only that they are functions."""
     monkeypatch.syspath_prepend(tmp_path)
     write_model(tmp_path / "visitors_of_a_house.py", LIBRARY)
-    instances = []
-    for domain in ("Guest", "Visitor"):
-        text = TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain)
-        instances.append(load_file(write_model(tmp_path / f"{domain}.py", text)).instance())
+    instances = [
+        load_file(write_model(tmp_path / f"{domain}.py", TWO_DOMAINS.format(domain=domain))).instance()
+        for domain in ("Guest", "Visitor")
+    ]
     assert [instance.sizes for instance in instances] == [(2, 3), (2, 3)]
     assert len(set(map(code_of, instances))) == 2
     assert len({kernel_key(instance, None) for instance in instances}) == 2
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_what_does_not_change_the_code_keeps_the_key(tmp_path: Path, name: str) -> None:
-    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", *SAME[name])
-    assert code_of(one) == code_of(other)
-    assert kernel_key(one, None) == kernel_key(other, None)
+DECLARED = '5, "when counting ends", least=1, most=6'
+
+PAIRS = {
+    **{name: ((), {}, changes, {}, False) for name, changes in CHANGES.items()},
+    **{name: ((), {}, changes, {}, True) for name, changes in SAME.items()},
+    **{f"the number {name}": ((), {}, (), {name: value}, False) for name, value in COMPILED_IN.items()},
+    "the value of a setting": ((), {"patience": 1}, (), {"patience": 6}, True),
+    "whether a setting is a truth value": (
+        ((DECLARED, '1, "when counting ends", least=0, most=1'),),
+        {},
+        ((DECLARED, 'True, "when counting ends", values=bool'),),
+        {},
+        False,
+    ),
+}
+"""Changes of the text and values of two instances, and whether they have the same code."""
 
 
-def test_a_setting_keeps_the_key(tmp_path: Path) -> None:
-    one, other = instance_of(tmp_path / "one", patience=1), instance_of(tmp_path / "other", patience=6)
-    assert code_of(one) == code_of(other)
-    assert kernel_key(one, None) == kernel_key(other, None)
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", PAIRS)
+def test_instances_with_the_same_code_have_the_same_key(tmp_path: Path, name: str) -> None:
+    changes, values, other_changes, other_values, are_same = PAIRS[name]
+    one = instance_of(tmp_path / "one", *changes, **values)
+    other = instance_of(tmp_path / "other", *other_changes, **other_values)
+    assert (code_of(one) == code_of(other)) == are_same
+    assert (kernel_key(one, None) == kernel_key(other, None)) == are_same
 
 
 def test_the_key_of_generators_has_the_generators_in_it(tmp_path: Path) -> None:
-    one = instance_of(tmp_path / "one")
-    guarded = instance_of(tmp_path / "other", ("    s.inside[guest] = True", "    s.inside[guest] = guest < 1"))
-    wider = instance_of(tmp_path / "wider", guests=3)
-    goes_otherwise = instance_of(tmp_path / "fourth", ("STRIDE = 1", "STRIDE = 2"))
-    codes = [code_of(each, builder=GeneratorCode) for each in (one, guarded, wider, goes_otherwise)]
-    assert codes[0] == codes[3] and len(set(codes)) == 3
-    keys = [generators_key(each) for each in (one, guarded, wider, goes_otherwise)]
-    assert keys[0] == keys[3] and len(set(keys)) == 3
+    instances = [
+        instance_of(tmp_path / "first"),
+        instance_of(tmp_path / "guarded", ("    s.inside[guest] = True", "    s.inside[guest] = guest < 1")),
+        instance_of(tmp_path / "wider", guests=3),
+        instance_of(tmp_path / "another action", ("STRIDE = 1", "STRIDE = 2")),
+    ]
+    codes = [code_of(each, builder=GeneratorCode) for each in instances]
+    for texts in (codes, list(map(generators_key, instances))):
+        assert texts[0] == texts[3] and len(set(texts)) == 3
 
 
 def test_absent_actions_are_in_the_key() -> None:
@@ -235,6 +231,7 @@ def test_absent_actions_are_in_the_key() -> None:
     assert [[one == other for other in keys] for one in keys] == [[one == other for other in codes] for one in codes]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "protocol", "values"), [("examples/two_phase_commit", None, {}), ("published", "kip_320", {"replicas": 3})]
 )
@@ -315,28 +312,20 @@ def counting(folder, **parts):
 
 def searched(kernels, model, **values):
     instance = model.instance("", values)
-    found = explore(instance, Limits(deadlock=False), kernel=kernels.of(instance), count_all=True)
-    return found.distinct, {name: one.found.path and one.found.path.depth for name, one in found.findings.items()}
+    result = explore(instance, Limits(deadlock=False), kernel=kernels.of(instance), count_all=True)
+    paths = {name: findings.found.path for name, findings in result.findings.items()}
+    return result.distinct, {name: path and path.depth for name, path in paths.items()}
 
 
-@pytest.mark.parametrize(("first", "second"), [(3, 2), (2, 3)])
-def test_a_range_that_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
+@pytest.mark.parametrize("values", [(3, 2), (2, 3)])
+def test_a_range_or_size_that_is_a_setting_has_a_kernel_for_each_value(tmp_path, values):
     """Ranges up to 2 and 3 take as many bits."""
-    model = counting(tmp_path, range='"most"', stride="1")
-    kernels = Kernels()
-    for most in (first, second):
-        distinct, failures = searched(kernels, model, most=most)
-        assert (distinct, failures) == (most + 1, {"small": None, "in_range": most + 1})
-
-
-@pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 2)])
-def test_a_domain_whose_size_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
-    model = counting(tmp_path, range="9", stride="len(Stride)")
-    kernels = Kernels()
-    for most in (first, second):
-        distinct, failures = searched(kernels, model, most=most)
-        assert distinct == 1 + -(-5 // most)
-        assert failures == {"small": -(-5 // most)}
+    ranges, sizes = Kernels(), Kernels()
+    for most in values:
+        model = counting(tmp_path, range='"most"', stride="1")
+        assert searched(ranges, model, most=most) == (most + 1, {"small": None, "in_range": most + 1})
+        model, strides = counting(tmp_path, range="9", stride="len(Stride)"), -(-5 // most)
+        assert searched(sizes, model, most=most) == (1 + strides, {"small": strides})
 
 
 def test_another_value_of_a_setting_that_no_range_needs_has_the_same_kernel(tmp_path):

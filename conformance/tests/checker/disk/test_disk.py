@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import random
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from isrcheck.checker.disk import engine as carrier_module
 from isrcheck.checker.disk import files, stored_states
 from isrcheck.checker.disk import stored_states as levels
 from isrcheck.checker.disk import stored_states as sorted_runs
-from isrcheck.checker.disk.engine import explore_on_disk
+from isrcheck.checker.disk.engine import explore_on_disk, text_of
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit import carrier as carriers
@@ -39,6 +41,7 @@ from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Findings, forecast, mean_error
 from isrcheck.checker.running import session as sessions
+from isrcheck.commands.exit_codes import INTERRUPTED, UNDECIDED, VIOLATED
 from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
@@ -47,35 +50,57 @@ from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
 STATES = 39_619
+"""With SMALL, as counted by the search in memory."""
+
+STATES_OF_TWO_EPOCHS, STATES_OF_THREE_EPOCHS = 737_794, 9_985_570
+"""With SMALL, and `max_epoch` 2 and 3; docs/performance.md."""
+
 ROOM = 100_000
 LIMITS = Limits(memory=1 << 30)
 
+OFTEN = 6
+"""How often a search is stopped at least that is stopped at random moments."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An instance, its kernel, and the search in memory, which counts all violations or not."""
+
+    instance: Instance
+    kernel: Kernel
+    count_all: bool = True
+
+    @cached_property
+    def expected(self) -> Exploration:
+        return self.in_memory()
+
+    def in_memory(self, limits: Limits = LIMITS) -> Exploration:
+        return explore(self.instance, limits, kernel=self.kernel, count_all=self.count_all)
+
+    def on_disk(self, folder: Path, limits: Limits = LIMITS, **options: Any) -> tuple[Exploration, DiskSummary]:
+        """A search with memory for `room` states: a limit in bytes would depend on the tests that ran before."""
+        request = DiskRequest(folder, **{"room": ROOM, **options})
+        return explore_on_disk(request, self.instance, limits, self.kernel, count_all=self.count_all)
+
 
 @pytest.fixture(scope="module")
-def small() -> tuple[Instance, Kernel, Exploration]:
-    """Published KIP-320 with one record: the instance, its kernel, and the search in memory."""
+def small() -> Searched:
+    """Published KIP-320 with one record."""
     instance = published.MODEL.instance("kip_320", SMALL)
-    kernel = kernel_of(instance)
-    return instance, kernel, explore(instance, LIMITS, kernel=kernel, count_all=True)
+    return Searched(instance, kernel_of(instance))
 
 
-def found(exploration: Exploration) -> dict[str, Any]:
-    """Everything that a search has found."""
+def results(exploration: Exploration) -> dict[str, Any]:
+    """The results of a search."""
     for prop in exploration.instance.model.properties:
         if prop.kind in WHOLE and prop.name in exploration.findings:
             exploration.findings[prop.name] = Findings()  # judged in memory only
     names = ("levels", "generated", "frontier", "depth", "judged", "stopped", "fired", "new", "findings")
     return {name: getattr(exploration, name) for name in names}
-
-
-def on_disk(
-    folder: Path, instance: Instance, kernel: Kernel, limits: Limits = LIMITS, **asked: Any
-) -> tuple[Exploration, DiskSummary]:
-    """A search with as much memory for states as `room`: the process that runs all tests may have outgrown a limit."""
-    request = DiskRequest(folder, **{"room": ROOM, **asked})
-    return explore_on_disk(request, instance, limits, kernel, count_all=True)
 
 
 @pytest.fixture
@@ -92,41 +117,32 @@ def tiny_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("room", "runs"), [(50_000, 0), (20_000, 2), (1_000, 14)])
-def test_it_finds_what_a_search_in_memory_finds(
-    room: int, runs: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    instance, kernel, expected = small
-    exploration, disk = on_disk(tmp_path / "a", instance, kernel, room=room)
-    assert (exploration.distinct, found(exploration)) == (STATES, found(expected))
+def test_it_finds_what_a_search_in_memory_finds(room: int, runs: int, tmp_path: Path, small: Searched) -> None:
+    exploration, disk = small.on_disk(tmp_path / "a", room=room)
+    assert (exploration.distinct, results(exploration)) == (STATES, results(small.expected))
     assert disk.runs == runs
     assert not (tmp_path / "a").exists(), "nothing is left to resume"
 
 
 @pytest.mark.usefixtures("tiny_pieces")
-def test_it_finds_the_same_when_everything_is_read_in_many_pieces(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    instance, kernel, expected = small
-    exploration, _ = on_disk(tmp_path / "a", instance, kernel, room=1500)
-    assert found(exploration) == found(expected)
+def test_it_finds_the_same_when_everything_is_read_in_many_pieces(tmp_path: Path, small: Searched) -> None:
+    exploration, _ = small.on_disk(tmp_path / "a", room=1500)
+    assert results(exploration) == results(small.expected)
 
 
 @pytest.mark.parametrize("bound", [0, 1, 7])
-def test_it_ends_at_a_bound(bound: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
-    instance, kernel, _ = small
-    expected = explore(instance, replace(LIMITS, depth=bound), kernel=kernel, count_all=True)
-    exploration, _ = on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=bound), room=200)
-    assert found(exploration) == found(expected)
+def test_it_ends_at_a_bound(bound: int, tmp_path: Path, small: Searched) -> None:
+    bounded = replace(LIMITS, depth=bound)
+    exploration, _ = small.on_disk(tmp_path / "a", bounded, room=200)
+    assert results(exploration) == results(small.in_memory(bounded))
 
 
 def test_it_ends_when_every_property_is_decided(tmp_path: Path) -> None:
     """Without `count_all`, both searches end at the same level, with the same counterexamples."""
     instance = registry.load("kafka")[0].instance("0.10", {})
-    kernel = kernel_of(instance)
-    bounded = replace(LIMITS, depth=7)
-    expected = explore(instance, bounded, kernel=kernel)
-    exploration, _ = explore_on_disk(DiskRequest(tmp_path / "a", room=900), instance, bounded, kernel)
-    assert found(exploration) == found(expected)
+    kafka, bounded = Searched(instance, kernel_of(instance), count_all=False), replace(LIMITS, depth=7)
+    exploration, _ = kafka.on_disk(tmp_path / "a", bounded, room=900)
+    assert results(exploration) == results(kafka.in_memory(bounded))
     assert exploration.findings["acked_not_lost"].found.path is not None
 
 
@@ -141,54 +157,46 @@ def test_it_finds_the_same_in_random_programs(number: int, tmp_path: Path) -> No
             instance = model.instance(case.protocol, dict(case.values), dict(case.swaps))
         except UsageError:
             return
-        kernel = kernel_of(instance)
-        bounded = replace(LIMITS, depth=6)
-        expected = explore(instance, bounded, kernel=kernel, count_all=True)
-        if not 1 < expected.distinct < 20_000:
-            return
-        exploration, _ = on_disk(tmp_path / "a", instance, kernel, bounded, room=40)
-        assert found(exploration) == found(expected)
+        searched, bounded = Searched(instance, kernel_of(instance)), replace(LIMITS, depth=6)
+        expected = searched.in_memory(bounded)
+        if 1 < expected.distinct < 20_000:
+            exploration, _ = searched.on_disk(tmp_path / "a", bounded, room=40)
+            assert results(exploration) == results(expected)
 
 
 # ----------------------------------------------------------------------------------------------------------- reductions
 
 
 @pytest.fixture(scope="module")
-def alike() -> tuple[Instance, Kernel, Exploration]:
-    """Published KIP-320 with all replicas alike: the instance, a kernel with symmetry, and the search in memory."""
+def alike() -> Searched:
+    """Published KIP-320 with all replicas alike, and a kernel with symmetry."""
     instance = published.MODEL.instance("kip_320", {**SMALL, "max_epoch": 2})
     kernel = kernel_of(instance, reduction=reduction_of(instance, symmetry=True)[0])
-    return instance, kernel, explore(instance, LIMITS, kernel=kernel)
+    return Searched(instance, kernel, count_all=False)
 
 
 @pytest.mark.parametrize("room", [exhaustive(200_000), 1_500])
-def test_it_finds_what_a_search_in_memory_finds_with_symmetry(
-    room: int, tmp_path: Path, alike: tuple[Instance, Kernel, Exploration]
-) -> None:
+def test_it_finds_what_a_search_in_memory_finds_with_symmetry(room: int, tmp_path: Path, alike: Searched) -> None:
     """Also the counterexamples are the same, which plain Python has taken with real replicas."""
-    instance, kernel, expected = alike
-    exploration, disk = explore_on_disk(DiskRequest(tmp_path / "a", room=room), instance, LIMITS, kernel)
-    assert expected.distinct < 0.2 * 737_794
-    assert (found(exploration), exploration.reduction) == (found(expected), expected.reduction)
+    exploration, disk = alike.on_disk(tmp_path / "a", room=room)
+    assert alike.expected.distinct < 0.2 * STATES_OF_TWO_EPOCHS
+    assert (results(exploration), exploration.reduction) == (results(alike.expected), alike.expected.reduction)
     assert (disk.runs > 0) == (room == 1_500)
 
 
-def test_a_search_with_symmetry_can_be_resumed(tmp_path: Path, alike: tuple[Instance, Kernel, Exploration]) -> None:
-    instance, kernel, expected = alike
-    request = DiskRequest(tmp_path / "a", room=1_500)
-    explore_on_disk(request, instance, replace(LIMITS, depth=9), kernel)
-    again = replace(request, is_resumed=True)
+def test_a_search_with_symmetry_can_be_resumed(tmp_path: Path, alike: Searched) -> None:
+    every_state = replace(alike, kernel=kernel_of(alike.instance))
+    alike.on_disk(tmp_path / "a", replace(LIMITS, depth=9), room=1_500)
     where = f"--resume {tmp_path / 'a'}: the checkpoint belongs to another search: reduction symmetry: one state"
     with pytest.raises(UsageError, match=re.escape(where)):
-        explore_on_disk(again, instance, LIMITS, kernel_of(instance))
-    exploration, disk = explore_on_disk(again, instance, LIMITS, kernel)
-    assert (found(exploration), disk.resumed_at) == (found(expected), 9)
-    # A search of every state goes on as such, also if the command does not say so again.
-    request = DiskRequest(tmp_path / "b", room=ROOM)
-    explore_on_disk(request, instance, replace(LIMITS, depth=3), kernel_of(instance))
+        every_state.on_disk(tmp_path / "a", is_resumed=True)
+    exploration, disk = alike.on_disk(tmp_path / "a", is_resumed=True, room=1_500)
+    assert (results(exploration), disk.resumed_at) == (results(alike.expected), 9)
+    # A search of every state continues as such, also if the command does not ask for it again.
+    every_state.on_disk(tmp_path / "b", replace(LIMITS, depth=3))
     bounded = replace(LIMITS, depth=6)
-    exploration, _ = explore_on_disk(replace(request, is_resumed=True), instance, bounded, kernel)
-    assert found(exploration) == found(explore(instance, bounded, kernel=kernel_of(instance)))
+    exploration, _ = alike.on_disk(tmp_path / "b", bounded, is_resumed=True)
+    assert results(exploration) == results(every_state.in_memory(bounded))
 
 
 BURSTING = '''"""Tanks that are alike, and burst."""
@@ -227,12 +235,12 @@ def test_a_search_with_symmetry_in_which_a_value_leaves_its_range(
                 expand(self, first, last)
 
             patched.setattr(carrier_module.DiskCarrier, "expand", ended)
-            assert main(["bursting.py", "--no-deadlock", *disk]) == 130
+            assert main(["bursting.py", "--no-deadlock", *disk]) == INTERRUPTED
         assert re.search(r"^VIOLATED at step 5 +in_range$", capsys.readouterr().out, re.MULTILINE)
         disk = ["--resume", "d"]
     objects = []
-    for more in ([], disk):
-        assert main(["bursting.py", "--no-deadlock", "--json", *more]) == 12
+    for options in ([], disk):
+        assert main(["bursting.py", "--no-deadlock", "--json", *options]) == VIOLATED
         (run,) = json.loads(capsys.readouterr().out)["runs"]
         objects.append({name: run[name] for name in ("distinct", "levels", "generated", "reduction", "command")})
     assert objects[0] == objects[1]
@@ -245,7 +253,7 @@ def test_a_search_with_symmetry_in_which_a_value_leaves_its_range(
 def test_a_search_that_is_resumed_clears_what_it_has_cleared_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its limits may be others, which decide how many first states are looked at, and so what it pays to clear."""
+    """Other limits could change how many first states are looked at, and so which cells are worth clearing."""
     monkeypatch.chdir(tmp_path)
     words = ["examples/two_phase_commit", "--json"]
     assert main([*words, "--bound", "3", "--disk", "d"]) == 0
@@ -299,52 +307,41 @@ def kill_before_operation(number: int) -> None:
 
         return wrapped
 
-    write = files._write_all
-    files._write_all = killing(write)
+    write = files.write_all
+    files.write_all = killing(write)
     for name in ("sync", "delete"):
         setattr(files.Column, name, killing(getattr(files.Column, name)))
 
 
-def resumed_to_the_end(folder: Path, instance: Instance, kernel: Kernel, kills: Iterator[int], **asked: Any) -> int:
-    """Search in copies of this process that are killed, until none is; returns how many were killed."""
-    killed = 0
-    for number in kills:
-
-        def work(number: int = number) -> None:
-            kill_before_operation(number)
-            is_resumed = (folder / files.CHECKPOINT).exists()
-            if not is_resumed:
-                for file in folder.glob("*-*"):
-                    file.unlink()
-            on_disk(folder, instance, kernel, is_resumed=is_resumed, **asked)
-
-        if forked(work) != -signal.SIGKILL:
-            break
-        killed += 1
-    return killed
-
-
 @pytest.mark.usefixtures("tiny_pieces")
 def test_a_search_that_is_killed_can_be_resumed(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small: Searched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed eight times, before or in the middle of operations on files: the counts and paths are the same."""
-    instance, kernel, expected = small
     monkeypatch.setattr(carrier_module, "SHARE_FOR_CHECKPOINTS", 1e9)
-    chance, asked = random.Random(7), {"room": 1500, "seconds": 0.01}
-    kills = (chance.randint(50, 400) for _ in range(8))
-    assert resumed_to_the_end(tmp_path / "a", instance, kernel, kills, **asked) == 8
-    depth = len(json.loads((tmp_path / "a" / files.CHECKPOINT).read_text())["state"]["stored"]["levels"]) - 1
+    chance, folder = random.Random(7), tmp_path / "a"
+    search = partial(small.on_disk, folder, room=1500, seconds=0.01)
+
+    def killed(number: int) -> None:
+        kill_before_operation(number)
+        is_resumed = (folder / files.CHECKPOINT).exists()
+        if not is_resumed:
+            for file in folder.glob("*-*"):
+                file.unlink()
+        search(is_resumed=is_resumed)
+
+    for _ in range(8):
+        assert forked(partial(killed, chance.randint(50, 400))) == -signal.SIGKILL
+    depth = len(json.loads((folder / files.CHECKPOINT).read_text())["state"]["stored"]["levels"]) - 1
     assert depth > 3
-    exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, **asked)
-    assert (disk.resumed_at, found(exploration)) == (depth, found(expected))
+    exploration, disk = search(is_resumed=True)
+    assert (disk.resumed_at, results(exploration)) == (depth, results(small.expected))
 
 
 def test_a_search_can_be_resumed_again_and_again(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small: Searched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock stops it in the middle of levels, of checks, and of the removal of duplicates."""
-    instance, kernel, expected = small
     stops, looks = random.Random(3), 0
 
     def is_out_of_time(self: carrier_module.DiskCarrier) -> bool:
@@ -355,52 +352,47 @@ def test_a_search_can_be_resumed_again_and_again(
         return looks == 0
 
     monkeypatch.setattr(carrier_module.DiskCarrier, "is_out_of_time", is_out_of_time)
-    rounds = 0
-    while True:
+    for rounds in itertools.count():
         looks = stops.randint(2, 30) + 2 * rounds  # the removal of duplicates begins anew each time
-        exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=rounds > 0, room=1000)
-        rounds += 1
+        exploration, disk = small.on_disk(tmp_path / "a", is_resumed=rounds > 0, room=1000)
         if exploration.stopped is None:
             break
         assert exploration.stopped == "seconds", disk.lost
-        assert exploration.levels == expected.levels[: len(exploration.levels)]
-    assert rounds > 10
-    assert found(exploration) == found(expected)
+        assert exploration.levels == small.expected.levels[: len(exploration.levels)]
+    assert rounds >= OFTEN
+    assert results(exploration) == results(small.expected)
 
 
-def test_a_search_to_a_bound_can_be_resumed_with_a_greater_one(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    instance, kernel, expected = small
+def test_a_search_to_a_bound_can_be_resumed_with_a_greater_one(tmp_path: Path, small: Searched) -> None:
     for bound in (3, 5, 9):
-        exploration, _ = on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=bound), is_resumed=bound > 3)
-        assert exploration.levels == expected.levels[: bound + 1]
+        exploration, _ = small.on_disk(tmp_path / "a", replace(LIMITS, depth=bound), is_resumed=bound > 3)
+        assert exploration.levels == small.expected.levels[: bound + 1]
     with pytest.raises(
         UsageError, match=r"^--resume .*/a: the checkpoint is at depth 9; give a greater --bound than 8$"
     ):
-        on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=8), is_resumed=True)
-    exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=True)
-    assert (disk.resumed_at, found(exploration)) == (9, found(expected))
+        small.on_disk(tmp_path / "a", replace(LIMITS, depth=8), is_resumed=True)
+    exploration, disk = small.on_disk(tmp_path / "a", is_resumed=True)
+    assert (disk.resumed_at, results(exploration)) == (9, results(small.expected))
 
 
-def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: Searched) -> None:
     """Ctrl-C in the middle of a level takes effect where everything is consistent."""
-    instance, kernel, expected = small
 
     def interrupt(_progress: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     carriers.SECONDS_BETWEEN_REPORTS, before = 0.05, carriers.SECONDS_BETWEEN_REPORTS
     try:
+        request = DiskRequest(tmp_path / "a", room=1000)
         exploration, disk = explore_on_disk(
-            DiskRequest(tmp_path / "a", room=1000), instance, LIMITS, kernel, count_all=True, report=interrupt
+            request, small.instance, LIMITS, small.kernel, count_all=True, report=interrupt
         )
     finally:
         carriers.SECONDS_BETWEEN_REPORTS = before
     assert (exploration.stopped, disk.lost) == ("interrupt", "")
-    assert exploration.levels == expected.levels[: len(exploration.levels)]
-    exploration, _ = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, room=700)
-    assert found(exploration) == found(expected)
+    assert exploration.levels == small.expected.levels[: len(exploration.levels)]
+    exploration, _ = small.on_disk(tmp_path / "a", is_resumed=True, room=700)
+    assert results(exploration) == results(small.expected)
 
 
 LARGE = "published/kip_320 --replicas 3 --set records=2 --set max_epoch={} --continue --json"
@@ -412,20 +404,20 @@ def test_a_command_that_is_killed_eight_times_counts_the_same(tmp_path: Path) ->
     words = LARGE.format(2).split()
     command = [sys.executable, "-m", "isrcheck.checker", *words, "--out", str(tmp_path / "traces")]
     whole = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["runs"][0]
-    assert whole["distinct"] == 737_794
+    assert whole["distinct"] == STATES_OF_TWO_EPOCHS
     chance, folder = random.Random(11), tmp_path / "a"
     on = ["--memory", "400M", "--checkpoint-minutes", "0.002"]
     for _ in range(8):
-        where = ["--resume" if (folder / files.CHECKPOINT).exists() else "--disk", str(folder)]
-        if where[0] == "--disk":
+        where = "--resume" if (folder / files.CHECKPOINT).exists() else "--disk"
+        if where == "--disk":
             shutil.rmtree(folder, ignore_errors=True)
-        with subprocess.Popen([*command, *on, *where], stdout=subprocess.DEVNULL) as child:
+        with subprocess.Popen([*command, *on, where, str(folder)], stdout=subprocess.DEVNULL) as child:
             deadline = time.monotonic() + chance.uniform(0.3, 2.5)
             while child.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             child.kill()
-    where = ["--resume" if (folder / files.CHECKPOINT).exists() else "--disk", str(folder)]
-    ended = subprocess.run([*command, *on, *where], capture_output=True, check=False)
+    where = "--resume" if (folder / files.CHECKPOINT).exists() else "--disk"
+    ended = subprocess.run([*command, *on, where, str(folder)], capture_output=True, check=False)
     resumed = json.loads(ended.stdout)["runs"][0]
     keys = ("distinct", "generated", "states_per_level", "actions", "exhausted", "verdict")
     assert {key: resumed[key] for key in keys} == {key: whole[key] for key in keys}
@@ -442,17 +434,17 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
     """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
     words = LARGE.format(3).split()
     on = ["--memory", "300M", "--disk", str(tmp_path / "a"), "--out", str(tmp_path / "traces")]
-    # A small process in between: what a child is said to have held begins with what its parent holds.
+    # A small process in between: the peak memory of a child is at least that of its parent at its start.
     between = [sys.executable, "-c", BETWEEN, str(tmp_path / "out")]
     command = [sys.executable, "-m", "isrcheck.checker", *words, *on]
     done = subprocess.run([*between, *command], capture_output=True, check=True)
     run = json.loads((tmp_path / "out").read_text())["runs"][0]
-    assert run["distinct"] == 9_985_570
+    assert run["distinct"] == STATES_OF_THREE_EPOCHS
     assert run["disk"]["runs"] > 0
     assert int(done.stdout) <= 300 << 10
 
@@ -460,26 +452,39 @@ def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------------------------- full disks
 
 
-def test_a_full_disk_ends_the_search_and_loses_nothing(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    """The system refuses files above 40 kB; when it does no longer, the search goes on."""
-    instance, kernel, expected = small
+def test_a_full_disk_ends_the_search_and_loses_nothing(tmp_path: Path, small: Searched) -> None:
+    """The system refuses files above 40 kB; without this limit, the search continues."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
     try:
-        exploration, disk = on_disk(tmp_path / "a", instance, kernel, room=1000)
+        exploration, disk = small.on_disk(tmp_path / "a", room=1000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert exploration.stopped == "disk"
     assert exploration.findings["leader_in_isr"].found.path is not None
-    assert exploration.levels == expected.levels[: len(exploration.levels)]
+    assert exploration.levels == small.expected.levels[: len(exploration.levels)]
     assert len(exploration.levels) > 5
     name = disk.lost.partition(":")[0]
     cure = f"make room or repair it, then go on with --resume {tmp_path / 'a'}"
     assert disk.lost == f"{name}: {os.strerror(errno.EFBIG)}; {cure}"
-    exploration, _ = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, room=1000)
-    assert found(exploration) == found(expected)
+    exploration, _ = small.on_disk(tmp_path / "a", is_resumed=True, room=1000)
+    assert results(exploration) == results(small.expected)
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, writes: Iterator[int]) -> None:
+    """Let the disk be full in the middle of a write, after these numbers of writes."""
+    write, left = files.write_all, next(writes)
+
+    def refusing(number: int, content: memoryview, at: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            left = next(writes, 0)
+            write(number, content[: len(content) // 3], at)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(number, content, at)
+
+    monkeypatch.setattr(files, "write_all", refusing)
 
 
 def test_the_command_says_in_one_line_that_the_disk_is_full(
@@ -487,73 +492,43 @@ def test_the_command_says_in_one_line_that_the_disk_is_full(
 ) -> None:
     """Nothing is violated so far: the exit code says that it is undecided. Then there is room again."""
     monkeypatch.chdir(tmp_path)
-    left, write = 30, files._write_all
-
-    def refusing(number: int, there: memoryview, *at: int) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(number, there, *at)
-
-    monkeypatch.setattr(files, "_write_all", refusing)
+    fill_disk(monkeypatch, iter([30]))
     words = ["examples/two_phase_commit", "--resource-managers", "5"]
-    assert main([*words, "--disk", "d"]) == 3
+    assert main([*words, "--disk", "d"]) == UNDECIDED
     out, err = capsys.readouterr()
     assert verdict_of(out).startswith("UNDECIDED: the disk is full or has failed; ")
-    line = err.splitlines()[-1]
-    assert re.fullmatch(
-        r"check: d/[\w.-]+: No space left on device; make room or repair it, then go on with"
-        r" --resume d",
-        line,
-    )
+    cure = "make room or repair it, then go on with --resume d"
+    assert re.fullmatch(rf"check: d/[\w.-]+: No space left on device; {cure}", err.splitlines()[-1])
     assert main([*words, "--resume", "d", "--details"]) == 0
     assert "1,299 distinct states" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("tiny_pieces")
-def test_a_disk_may_be_full_at_any_write(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    instance, kernel, expected = small
-    chance, left, write = random.Random(5), 0, files._write_all
-
-    def refusing(number: int, there: memoryview, *at: int) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            write(number, there[: len(there) // 3], *at)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(number, there, *at)
-
-    monkeypatch.setattr(files, "_write_all", refusing)
-    rounds = 0
-    while True:
-        left = chance.randint(60, 400)
-        exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=rounds > 0, room=1500)
+def test_a_disk_may_be_full_at_any_write(tmp_path: Path, small: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(5)
+    fill_disk(monkeypatch, iter(lambda: chance.randint(60, 400), None))
+    for rounds in itertools.count():
+        exploration, disk = small.on_disk(tmp_path / "a", is_resumed=rounds > 0, room=1500)
         if exploration.stopped is None:
             break
-        rounds += 1
         assert exploration.stopped == "disk"
         assert "No space left on device" in disk.lost
-    assert rounds > 5
-    assert found(exploration) == found(expected)
+    assert rounds >= OFTEN
+    assert results(exploration) == results(small.expected)
 
 
 # ---------------------------------------------------------------------------------------------- refused and damaged
 
 
 @pytest.fixture
-def stopped(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> Path:
+def stopped(tmp_path: Path, small: Searched) -> Path:
     """The folder of a search that has a bound."""
-    instance, kernel, _ = small
-    on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=9), room=400)
+    small.on_disk(tmp_path / "a", replace(LIMITS, depth=9), room=400)
     return tmp_path / "a"
 
 
-def test_a_damaged_file_is_refused(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+def test_a_damaged_file_is_refused(stopped: Path, small: Searched) -> None:
     """Every file of states and the checkpoint, with one changed bit, cut short, and missing."""
-    instance, kernel, _ = small
     for file in sorted(stopped.iterdir()):
         content = file.read_bytes()
         if not content or file.name == files.LOCK:
@@ -567,166 +542,157 @@ def test_a_damaged_file_is_refused(stopped: Path, small: tuple[Instance, Kernel,
             elif file.name == files.CHECKPOINT:
                 file.write_bytes(b"[" * 100_000)
             with pytest.raises(UsageError) as refused:
-                on_disk(stopped, instance, kernel, is_resumed=True)
+                small.on_disk(stopped, is_resumed=True)
             where = f"--resume {stopped}: {file.name} is missing or damaged"
             assert str(refused.value) == f"{where}; begin again in a new folder with --disk"
             file.write_bytes(content)
-    exploration, _ = on_disk(stopped, instance, kernel, is_resumed=True)
+    exploration, _ = small.on_disk(stopped, is_resumed=True)
     assert exploration.distinct == STATES
 
 
-def test_a_changed_count_is_refused(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
-    instance, kernel, _ = small
-    checkpoint = stopped / files.CHECKPOINT
-    there = json.loads(checkpoint.read_text())
-    there["state"]["result"][1] += 1
-    write_model(checkpoint, json.dumps(there))
+def change(folder: Path, change: Callable[[Any], None], *, is_sealed: bool) -> None:
+    """Change the state in a checkpoint, with a digest of the new content or not."""
+    checkpoint = folder / files.CHECKPOINT
+    content = json.loads(checkpoint.read_text())
+    change(content["state"])
+    checkpoint.write_text(text_of(content["question"], content["state"]) if is_sealed else json.dumps(content))
+
+
+def counts_more(state: Any) -> None:
+    state["result"][1] += 1
+
+
+def names_a_foreign_file(state: Any) -> None:
+    state["stored"]["levels"][-1]["states"] = {"name": "../states-1", "size": 16, "crc": 0}
+
+
+@pytest.mark.parametrize(("damage", "is_sealed"), [(counts_more, False), (names_a_foreign_file, True)])
+def test_a_changed_checkpoint_is_refused(
+    damage: Callable[[Any], None], is_sealed: bool, stopped: Path, small: Searched, tmp_path: Path
+) -> None:
+    """One that somebody has made must not let a search open files outside its folder."""
+    (tmp_path / "states-1").write_bytes(b"x" * 64)
+    change(stopped, damage, is_sealed=is_sealed)
     with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
-        on_disk(stopped, instance, kernel, is_resumed=True)
+        small.on_disk(stopped, is_resumed=True)
+    assert (tmp_path / "states-1").read_bytes() == b"x" * 64
 
 
 def test_a_checkpoint_of_another_search_is_refused(
-    stopped: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+    stopped: Path, small: Searched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = small[0]
     start = f"--resume {stopped}: the checkpoint belongs to another search: "
     cure = "; repeat the command that began it, or name a new folder with --disk"
 
-    request = DiskRequest(stopped, is_resumed=True, room=ROOM)
-
-    def refusal(other: Instance, **more: Any) -> str:
+    def differs(instance: Instance = small.instance, limits: Limits = LIMITS, *, count_all: bool = True) -> str:
         with pytest.raises(UsageError) as refused:
-            explore_on_disk(request, other, LIMITS, kernel_of(other), **more)
-        return str(refused.value)
+            Searched(instance, kernel_of(instance), count_all).on_disk(stopped, limits, is_resumed=True)
+        says = str(refused.value)
+        assert says.startswith(start) and says.endswith(cure)
+        return says.removeprefix(start).removesuffix(cure)
 
-    wider = published.MODEL.instance("kip_320", {**SMALL, "records": 3})
-    assert refusal(wider, count_all=True) == f"{start}configuration records=2 there, 3 here{cure}"
-    other = published.MODEL.instance("kip_279", SMALL)
-    assert refusal(other, count_all=True) == f"{start}protocol kip_320 there, kip_279 here{cure}"
-    swapped = published.MODEL.instance("kip_320", SMALL, {"leader_expands_isr": "kip_279"})
-    assert refusal(swapped, count_all=True) == (
-        f"{start}swapped actions leader_expands_isr=none there, kip_279 here{cure}"
-    )
-    commit = registry.load("examples/two_phase_commit")[0].instance(None, {})
-    assert refusal(commit, count_all=True) == f"{start}model published there, examples/two_phase_commit here{cure}"
-    assert refusal(instance) == f"{start}properties differs{cure}"
+    instance, commit = published.MODEL.instance, registry.load("examples/two_phase_commit")[0].instance()
+    assert differs(instance("kip_320", {**SMALL, "records": 3})) == "configuration records=2 there, 3 here"
+    assert differs(instance("kip_279", SMALL)) == "protocol kip_320 there, kip_279 here"
+    swapped = instance("kip_320", SMALL, {"leader_expands_isr": "kip_279"})
+    assert differs(swapped) == "swapped actions leader_expands_isr=none there, kip_279 here"
+    assert differs(commit) == "model published there, examples/two_phase_commit here"
+    assert differs(count_all=False) == "properties differs"
+    assert differs(limits=replace(LIMITS, deadlock=False)) == "deadlock judged there, left out here"
     monkeypatch.setattr("isrcheck.checker.disk.engine.engine_digest", lambda: "0")
-    assert refusal(instance, count_all=True) == f"{start}version of isrcheck differs{cure}"
-
-
-def test_another_answer_about_deadlocks_is_another_search(
-    stopped: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    instance, kernel, _ = small
-    with pytest.raises(UsageError, match="deadlock judged there, left out here; repeat the command"):
-        on_disk(stopped, instance, kernel, replace(LIMITS, deadlock=False), is_resumed=True)
+    assert differs() == "version of isrcheck differs"
 
 
 @pytest.mark.usefixtures("tiny_pieces")
 @pytest.mark.parametrize("operation", [exhaustive(1), 2, exhaustive(3), exhaustive(5), 8])
 def test_a_search_that_is_killed_before_its_first_checkpoint_begins_again(
-    operation: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+    operation: int, tmp_path: Path, small: Searched
 ) -> None:
-    instance, kernel, expected = small
     folder = tmp_path / "a"
 
     def work() -> None:
         kill_before_operation(operation)
-        on_disk(folder, instance, kernel, room=1500)
+        small.on_disk(folder, room=1500)
 
     assert forked(work) == -signal.SIGKILL
     assert not (folder / files.CHECKPOINT).exists()
-    exploration, _ = on_disk(folder, instance, kernel, room=1500)
-    assert found(exploration) == found(expected)
+    exploration, _ = small.on_disk(folder, room=1500)
+    assert results(exploration) == results(small.expected)
     assert not folder.exists()
 
 
 @pytest.mark.parametrize("lock", [None, b"", b"mine", files.OURS + b"x"])
 def test_files_in_a_folder_that_no_search_has_begun_are_not_deleted(
-    lock: bytes | None, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+    lock: bytes | None, tmp_path: Path, small: Searched
 ) -> None:
     """Also if they have the names of our files."""
-    instance, kernel, _ = small
-    write_model(tmp_path / "run-000001", "mine")
+    (tmp_path / "run-000001").write_text("mine")
     if lock is not None:
         (tmp_path / files.LOCK).write_bytes(lock)
     there = sorted(tmp_path.iterdir())
     for _ in range(2):
         with pytest.raises(UsageError, match=r"it holds other files \(run-000001\); name a new folder"):
-            on_disk(tmp_path, instance, kernel)
+            small.on_disk(tmp_path)
     assert sorted(tmp_path.iterdir()) == there
     assert (tmp_path / "run-000001").read_text() == "mine"
 
 
-def test_other_files_beside_an_unfinished_beginning_are_not_deleted(
-    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
-) -> None:
-    instance, kernel, _ = small
+def test_other_files_beside_an_unfinished_beginning_are_not_deleted(tmp_path: Path, small: Searched) -> None:
     (tmp_path / files.LOCK).write_bytes(files.OURS)
     (tmp_path / "states-000001").write_bytes(b"half a")
     for name in ("letter.txt", "run-of-mine", "checkpoint.json.partial.old"):
-        write_model(tmp_path / name, "mine")
+        (tmp_path / name).write_text("mine")
         with pytest.raises(UsageError, match=rf"it holds other files \({re.escape(name)}\)"):
-            on_disk(tmp_path, instance, kernel)
+            small.on_disk(tmp_path)
         assert (tmp_path / name).read_text() == "mine"
         (tmp_path / name).unlink()
     (tmp_path / "run-000003").mkdir()
     with pytest.raises(UsageError, match="it holds other files"):
-        on_disk(tmp_path, instance, kernel)
+        small.on_disk(tmp_path)
     (tmp_path / "run-000003").rmdir()
-    exploration, _ = on_disk(tmp_path, instance, kernel)
+    exploration, _ = small.on_disk(tmp_path)
     assert exploration.distinct == STATES
 
 
-def test_a_folder_is_used_by_one_search(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
-    instance, kernel, _ = small
+def test_a_folder_is_used_by_one_search(stopped: Path, small: Searched) -> None:
     folder = files.Folder.of(DiskRequest(stopped, is_resumed=True))
     with pytest.raises(UsageError, match="another search uses this folder"):
-        on_disk(stopped, instance, kernel, is_resumed=True)
+        small.on_disk(stopped, is_resumed=True)
     folder.close()
 
 
-def test_a_file_name_outside_the_folder_is_refused(
-    stopped: Path, small: tuple[Instance, Kernel, Exploration], tmp_path: Path
-) -> None:
-    """A checkpoint that somebody made must not let a search open other files."""
-    from isrcheck.checker.disk.engine import text_of
-
-    instance, kernel, _ = small
-    (tmp_path / "states-1").write_bytes(b"x" * 64)
-    checkpoint = stopped / files.CHECKPOINT
-    there = json.loads(checkpoint.read_text())
-    there["state"]["stored"]["levels"][-1]["states"] = {"name": "../states-1", "size": 16, "crc": 0}
-    write_model(checkpoint, text_of(there["question"], there["state"]))
-    with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
-        on_disk(stopped, instance, kernel, is_resumed=True)
-    assert (tmp_path / "states-1").read_bytes() == b"x" * 64
-
-
-def test_too_little_memory_is_refused(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
-    instance, kernel, _ = small
+def test_too_little_memory_is_refused(tmp_path: Path, small: Searched) -> None:
     with pytest.raises(
         UsageError, match=r"^--memory: with --disk the limit is for the whole process, which needs \d+M"
     ):
-        on_disk(tmp_path / "a", instance, kernel, Limits(memory=16 << 20), room=None)
+        small.on_disk(tmp_path / "a", Limits(memory=16 << 20), room=None)
 
 
 # ------------------------------------------------------------------------------------------------------------ forecasts
 
 
-def test_forecasts_follow_the_growth_of_levels() -> None:
-    assert forecast([1000, 2000]) is None
-    assert forecast([1000, 2000, 4000]) == 8000
-    assert forecast([1000, 2000, 3000]) == 3375
-    assert forecast([1, 2, 999]) is None
-    assert forecast([1, 0, 2000]) is None
-    assert forecast([1, 1, 2000]) == 6_000_000
+@pytest.mark.parametrize(
+    ("levels_so_far", "expected"),
+    [
+        ([1000, 2000], None),  # two levels are too few
+        ([1000, 2000, 4000], 4000 * 2),  # it grows twofold
+        ([1000, 2000, 3000], 3000 * 1.5**2 / 2),  # from twofold to one and a half
+        ([1, 1, 2000], 2000 * 2000 * 1.5),  # at most so much faster than before
+        ([1, 2, 999], None),  # so few states say nothing
+        ([1, 0, 2000], None),
+    ],
+)
+def test_forecasts_follow_the_growth_of_levels(levels_so_far: list[int], expected: float | None) -> None:
+    assert forecast(levels_so_far) == expected
+
+
+def test_the_mean_error_of_forecasts() -> None:
     assert mean_error([1, 2, 3, 4]) is None
     assert mean_error([1000, 2000, 4000, 8000, 12_000]) == (pytest.approx((0 + 4000 / 12_000) / 2), 2)
 
 
-def test_forecasts_of_a_real_search_are_good(small: tuple[Instance, Kernel, Exploration]) -> None:
-    error = mean_error(small[2].levels)
-    assert error is not None
-    assert error[1] == 11
-    assert error[0] < 0.15
+def test_forecasts_of_a_real_search_are_good(small: Searched) -> None:
+    levels = small.expected.levels
+    error = mean_error(levels)
+    assert error is not None and error[0] < 0.15
+    assert error[1] == sum(forecast(levels[:number]) is not None for number in range(len(levels)))

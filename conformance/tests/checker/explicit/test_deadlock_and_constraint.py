@@ -5,20 +5,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import HOLDS, checking, none_to, verdict_of
+from conformance.tests.support.engine import HOLDS, none_to, verdict_of
 from conformance.tests.support.small_models import write_model
-from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Finding, StepPath
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import DEADLOCK, Instance
-from isrcheck.models.messages import ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, from_steps
@@ -64,16 +65,25 @@ def second_is_small(s):
 '''
 
 
-@pytest.fixture
-def counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Writes the model to a new working folder."""
-    monkeypatch.chdir(tmp_path)
+Written = Callable[..., Instance]
 
-    def write(text: str = COUNTERS, *, most: int = 4, small: int = 2, step: int = 2) -> Instance:
-        path = tmp_path / "counters.py"
-        return registry.load_file(write_model(path, text.format(most=most, small=small, step=step))).instance()
 
-    return write
+def writer(name: str, usual: str, **defaults: object) -> Callable[..., Written]:
+    """A fixture that writes a model to a new working folder."""
+
+    @pytest.fixture
+    def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+        monkeypatch.chdir(tmp_path)
+
+        def write(text: str = usual, **values: object) -> Instance:
+            return registry.load_file(write_model(tmp_path / name, text.format(**(defaults | values)))).instance()
+
+        return write
+
+    return model
+
+
+counters = writer("counters.py", COUNTERS, most=4, small=2, step=2)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -132,44 +142,43 @@ def test_a_constraint_that_leaves_a_declared_range_is_an_error_of_the_step(count
     assert explore(instance, Limits(threads=2), count_all=True).findings == found.findings
 
 
-def test_engines_agree_and_reports_say_what_was_left_out(counters, capsys) -> None:
+def test_engines_agree_and_reports_say_what_was_left_out(counters, check) -> None:
     counters()
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--engine", "all", "--bound", "6", "--details")
-    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 4")
+    code, out, _ = check("counters.py", "--engine", "all", "--bound", "6", "--details")
+    assert (code, verdict_of(out)) == (VIOLATED, "VIOLATED: stays_low at step 4")
     assert "no state is left to expand; 6 steps to states outside the constraint)" in out
     assert "; 23 generated with the initial states\n" in out
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--json")
+    code, out, _ = check("counters.py", "--json")
     (found,) = json.loads(out)["runs"]
     assert [found[key] for key in ("distinct", "generated", "generated_with_initial", "outside")] == [9, 21, 23, 6]
 
 
-def test_proofs_assume_the_constraint_before_a_step(counters, capsys) -> None:
+def test_proofs_assume_the_constraint_before_a_step(counters, check) -> None:
     """A sum of 5 is exceeded only from states outside, so that induction needs the constraint."""
     counters(most=5)
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove", "--details")
-    assert code == 0
+    code, out, _ = check("counters.py", "--prove", "--details")
+    assert code == SAFE
     assert "stays_low    PROVED" in out
     counters(COUNTERS.partition("@constraint")[0], most=5)
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove", "--no-deadlock")
-    assert code == 12
+    code, out, _ = check("counters.py", "--prove", "--no-deadlock")
+    assert code == VIOLATED
 
 
-def test_a_constraint_that_excludes_every_initial_state_is_refused(counters, capsys) -> None:
+def test_a_constraint_that_excludes_every_initial_state_is_refused(counters, check) -> None:
     instance = counters(small=-1)
     with pytest.raises(ModelError):
         len(instance.initial_states)
-    code, out, err = checking(cli.main, capsys)("counters.py")
-    assert (code, out) == (2, "")
-    assert err.endswith(
+    code, out, err = check("counters.py")
+    says = (
         "counters.py:35: @constraint first_is_small, second_is_small excludes every initial state;"
         " weaken it, or make @initial yield a state within it\n"
     )
-    assert err.count("\n") == 1
+    assert (code, out, err.endswith(says), err.count("\n")) == (2, "", True, 1)
 
 
-def test_several_counterexamples_are_refused(counters, capsys) -> None:
+def test_several_counterexamples_are_refused(counters, check) -> None:
     counters()
-    code, _, err = checking(cli.main, capsys)("counters.py", "--counterexamples", "3")
+    code, _, err = check("counters.py", "--counterexamples", "3")
     assert (code, err) == (
         2,
         "check: counters has a @constraint, and causes outside it are not compared; leave --counterexamples out\n",
@@ -204,19 +213,17 @@ def only_the_constraint_stops(s):
 """
 
 
-def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    for text, code, last in (
-        (GUARDED, 11, "VIOLATED: deadlock at step 4: no step is enabled there, and no @terminal is true"),
-        (
-            GUARDED + STOPPED,
-            0,
-            "n/a: the model has no property; every state that can be reached within these bounds was searched",
-        ),
-    ):
-        write_model(tmp_path / "guarded.py", text)
-        assert cli.main(["guarded.py"]) == code
-        assert verdict_of(capsys.readouterr().out) == last
+NO_STEP = "no step is enabled there, and no @terminal is true"
+NO_PROPERTY = "n/a: the model has no property; every state that can be reached within these bounds was searched"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "last"),
+    [(GUARDED, DEADLOCKED, f"VIOLATED: deadlock at step 4: {NO_STEP}"), (GUARDED + STOPPED, SAFE, NO_PROPERTY)],
+)
+def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, check, text, code, last) -> None:
+    write_model(tmp_path / "guarded.py", text)
+    assert (check("guarded.py")[0], verdict_of(check("guarded.py")[1])) == (code, last)
 
 
 TANKS = '''"""Somebody fills two tanks, and may fill the second one only while the first one is low."""
@@ -244,16 +251,7 @@ def second_is_full(s):
 """The second tank can no longer be filled once the first one is full: deadlocks are (3, 0), (3, 1) and (3, 2)."""
 
 
-@pytest.fixture
-def tanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Writes the model to a new working folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(text: str = TANKS, most: int = 3, full: str = "3") -> Instance:
-        return registry.load_file(write_model(tmp_path / "tanks.py", text.format(most=most, full=full))).instance()
-
-    return write
-
+tanks = writer("tanks.py", TANKS, most=3, full="3")
 
 FIRST = StepPath(0, (0, 0, 0))
 
@@ -274,27 +272,22 @@ def test_the_reference_agrees_in_every_state(tanks) -> None:
     assert [one for one in levels if not run.holds(instance, DEADLOCK, one)] == [(3, 0), (3, 1), (3, 2)]
 
 
-def test_a_state_at_the_bound_is_not_judged(tanks, capsys) -> None:
+def test_a_state_at_the_bound_is_not_judged(tanks, check) -> None:
     instance = tanks()
     assert "deadlock" not in explore(instance, Limits(3)).findings
     assert "deadlock" in explore(instance, Limits(4)).findings
     assert "deadlock" not in ask_to_depth(instance, Limits(3)).findings
-    code, out, _ = checking(cli.main, capsys)("tanks.py", "--bound", "3")
+    code, out, _ = check("tanks.py", "--bound", "3")
     assert (code, verdict_of(out)) == (0, none_to(3))
 
 
-def test_z3_finds_the_same_path(tanks) -> None:
-    found = ask_to_depth(tanks(), Limits(9))
-    assert found.findings["deadlock"].found.path == FIRST
-
-
 @pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 4", "--engine all --bound 9"])
-def test_check_reports_a_certified_trace(tanks, capsys, words: str) -> None:
+def test_check_reports_a_certified_trace(tanks, check, capsys, words: str) -> None:
     tanks()
-    code, out, _ = checking(cli.main, capsys)("tanks.py", *words.split())
-    assert code == 11
+    code, out, _ = check("tanks.py", *words.split())
+    assert code == DEADLOCKED
     assert re.search(r"^VIOLATED at step 3 +deadlock$", out, re.MULTILINE)
-    assert verdict_of(out) == "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
+    assert verdict_of(out) == f"VIOLATED: deadlock at step 3: {NO_STEP}"
     assert files.recheck(Path("counterexamples/latest"), Path("tanks.py")).is_possible
     assert trace(["show", "counterexamples/latest", "--model", "tanks.py"]) == 0
     shown = capsys.readouterr().out
@@ -310,24 +303,20 @@ reproduce: check tanks.py --bound 4
     )
 
 
-def test_another_violation_comes_first(tanks, capsys) -> None:
+@pytest.mark.parametrize(("words", "more"), [((), ""), (("--continue",), ", deadlock at step 3")])
+def test_a_search_that_is_decided_does_not_go_on_for_deadlocks(tanks, check, words, more) -> None:
+    """With --continue, the deadlock comes after the other violation."""
     tanks(most=1)
-    code, out, _ = checking(cli.main, capsys)("tanks.py", "--continue")
-    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2, deadlock at step 3")
+    code, out, _ = check("tanks.py", *words)
+    assert (code, verdict_of(out)) == (VIOLATED, f"VIOLATED: stays_low at step 2{more}")
 
 
-def test_a_search_that_is_decided_does_not_go_on_for_deadlocks(tanks, capsys) -> None:
-    tanks(most=1)
-    code, out, _ = checking(cli.main, capsys)("tanks.py")
-    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2")
-
-
-def test_deadlocks_can_be_left_out(tanks, capsys) -> None:
+def test_deadlocks_can_be_left_out(tanks, check) -> None:
     tanks()
-    code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock")
+    code, out, _ = check("tanks.py", "--no-deadlock")
     assert (code, verdict_of(out)) == (0, HOLDS)
     assert "from 1 initial state; deadlocks are not reported\n" in out
-    code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock", "--json")
+    code, out, _ = check("tanks.py", "--no-deadlock", "--json")
     (found,) = json.loads(out)["runs"]
     assert (code, [one["name"] for one in found["properties"]]) == (0, ["stays_low"])
     assert found["command"] == "check tanks.py --no-deadlock"
@@ -357,36 +346,30 @@ def test_a_step_that_leaves_a_declared_range_is_a_step(tanks) -> None:
     assert set(ask_to_depth(instance, Limits(9)).findings) == {"stays_low", "in_range"}
 
 
-def test_a_terminal_that_leaves_a_declared_range_violates_in_range(tanks, capsys) -> None:
+def test_a_terminal_that_leaves_a_declared_range_violates_in_range(tanks, check) -> None:
     """In (3, 0), (3, 1) and (3, 2) it uses the index 3; it is evaluated in no state that has a step."""
     instance = tanks(full="3 or s.level[s.level[0]] == 0")
     for found in (explore(instance, Limits()), explore(instance, Limits(threads=2)), ask_to_depth(instance, Limits(9))):
         assert found.findings["in_range"].found == Finding(1, FIRST)
         assert "deadlock" not in found.findings or found.findings["deadlock"].found.path is None
     assert explore(instance, Limits(), count_all=True).findings["in_range"].found == Finding(3, FIRST)
-    code, out, _ = checking(cli.main, capsys)("tanks.py", "--engine", "all", "--bound", "9")
-    assert (code, verdict_of(out)) == (12, "VIOLATED: in_range at step 3")
+    code, out, _ = check("tanks.py", "--engine", "all", "--bound", "9")
+    assert (code, verdict_of(out)) == (VIOLATED, "VIOLATED: in_range at step 3")
     assert "tanks.py:22: second_is_full: index 3 of level is outside 0..1" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda text: text.replace("== {full}", "<= {full}"), "deadlock is no longer VIOLATED after them"),
-        (lambda text: text.replace("s.level[0] < 2", "s.level[0] < 4"), "deadlock is no longer VIOLATED after them"),
-    ],
-)
-def test_a_trace_is_rechecked_against_a_changed_model(tanks, capsys, damage, says: str) -> None:
+@pytest.mark.parametrize("damage", [("== {full}", "<= {full}"), ("s.level[0] < 2", "s.level[0] < 4")])
+def test_a_trace_is_rechecked_against_a_changed_model(tanks, check, damage: tuple[str, str]) -> None:
     tanks()
-    checking(cli.main, capsys)("tanks.py")
-    tanks(damage(TANKS))
-    found = files.recheck(Path("counterexamples/latest"), Path("tanks.py"))
-    assert not found.is_possible
-    assert says in found.says
+    check("tanks.py")
+    tanks(TANKS.replace(*damage))
+    rechecked = files.recheck(Path("counterexamples/latest"), Path("tanks.py"))
+    assert not rechecked.is_possible and "deadlock is no longer VIOLATED after them" in rechecked.says
 
 
 def test_a_predicate_of_the_language_returns_a_truth_value(tanks) -> None:
-    with pytest.raises(Exception, match=r"in second_is_full: a property returns nothing; return a truth value"):
+    with pytest.raises(LanguageError, match=r"in second_is_full: a property returns nothing; return a truth value"):
         tanks(TANKS.replace("    return s.level[1] == {full}", "    pass"))
-    with pytest.raises(Exception, match=r"in second_is_full: its parameters are \(s, tank\); here they must be \(s\)"):
+    says = r"in second_is_full: its parameters are \(s, tank\); here they must be \(s\)"
+    with pytest.raises(LanguageError, match=says):
         tanks(TANKS.replace("def second_is_full(s)", "def second_is_full(s, tank)"))

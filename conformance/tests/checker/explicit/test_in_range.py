@@ -5,25 +5,24 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance.tests.checker.explicit.test_search import Naive, assert_same
 from conformance.tests.checker.symbolic.test_bounded_model_checking import same_findings
 from conformance.tests.sampling import sampled
-from conformance.tests.support.engine import checking
 from conformance.tests.support.small_models import write_model
-from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
+from isrcheck.commands.exit_codes import USAGE, VIOLATED
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import files
+
+pytestmark = pytest.mark.sampled
 
 MODEL = '''"""Two jugs, and somebody who does not look."""
 
@@ -95,12 +94,8 @@ ERRING = {
     "an index in a body": {"body": "s.level[s.poured] += 1\n    s.poured += 1"},
     "an index in a helper": {"guard": "require(at(s, jug + s.poured) < 3 and s.poured < 3)"},
     "a guard before one that is false": {"guard": "require(s.level[s.poured + 1] < 3)\n    require(s.poured < 1)"},
-    "a guard before one that is false for every jug": {
-        "guard": "require(s.level[jug + s.poured] < 3)\n    require(s.poured < 1)"
-    },
-    "a condition before one that is false for every jug": {
-        "guard": "require(at(s, jug + s.poured) < 3 and s.poured < 1)"
-    },
+    "a guard before a false one": {"guard": "require(s.level[jug + s.poured] < 3)\n    require(s.poured < 1)"},
+    "a condition before a false one": {"guard": "require(at(s, jug + s.poured) < 3 and s.poured < 1)"},
     "a subset": {"subset": "not s.is_dry and jugs[s.poured]"},
     "a property of states": {"state": "s.level[s.poured] < 3"},
     "a property of an initial state": {"state": "s.level[s.level[0] + 1] < 3"},
@@ -175,7 +170,8 @@ def test_a_helper_of_a_guard_gets_a_constant(tmp_path: Path) -> None:
 
 
 FRAGMENTS = {
-    part: [text, *dict.fromkeys(one[part] for one in ERRING.values() if part in one)] for part, text in SOUND.items()
+    part: [text, *dict.fromkeys(parts[part] for parts in ERRING.values() if part in parts)]
+    for part, text in SOUND.items()
 }
 
 
@@ -188,7 +184,7 @@ def test_every_engine_finds_the_same_in_random_models(tmp_path: Path, seed: int)
     same_everywhere(instance, None, count_all=True)
 
 
-# --------------------------------------------------------------------------------------------------- what is told of it
+# ------------------------------------------------------------------------------------------------------------- reports
 
 COUNTDOWN = '''"""A counter that is taken down too far."""
 
@@ -208,33 +204,30 @@ SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or 
 
 
 @pytest.fixture
-def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder_of_one(tmp_path: Path) -> Path:
     write_model(tmp_path / "countdown.py", COUNTDOWN)
     return tmp_path
 
 
 @pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"])
-def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, capsys, words: str) -> None:
-    code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
-    assert code == 12
+def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, check, words: str) -> None:
+    code, out, _ = check("countdown.py", *words.split())
+    assert code == VIOLATED
     assert re.search(r"^VIOLATED at step 3 +in_range$", out, re.MULTILINE)
     assert f"\n  {folder_of_one}/countdown.py:9: {SAYS} (step 3)\n" in out
     assert "\n\nVIOLATED: in_range at step 3\n\n" in out
     (file,) = (folder_of_one / "counterexamples").glob("*.itf.json")
-    model = registry.load_file(folder_of_one / "countdown.py")
-    found = files.read(file, model)
-    assert (len(found.states), found.length, found.verdict) == (3, 3, "VIOLATED")
+    history = files.read(file, registry.load_file(folder_of_one / "countdown.py"))
+    assert (len(history.states), history.length, history.verdict) == (3, 3, "VIOLATED")
     assert files.recheck(file, folder_of_one / "countdown.py").is_possible
 
 
-def test_the_view_shows_the_erring_step(folder_of_one: Path, capsys) -> None:
-    checking(cli.main, capsys)("countdown.py")
+def test_the_view_shows_the_erring_step(folder_of_one: Path, check, capsys) -> None:
+    check("countdown.py")
     assert trace(["show", "counterexamples/latest", "--model", "countdown.py"]) == 0
     shown = capsys.readouterr().out.replace(f"{folder_of_one}/", "").replace("\n      ", " ")
-    assert (
-        shown
-        == f"""\
+    assert shown == (
+        f"""\
 countdown, default configuration
 
   #  step       global
@@ -250,53 +243,26 @@ reproduce: check countdown.py --bound 3
     )
 
 
-def _loses_its_error(meta: dict[str, Any]) -> None:
-    del meta["error"]
+OTHER_VERDICT = "it ends with an error of a step or a property, but its verdict is not in_range VIOLATED"
+
+DAMAGED = {
+    "it does not name the step or the property that causes its error": lambda meta: meta.pop("error"),
+    "its error is ": lambda meta: meta["error"].update(message="countdown.py:9: takes: all is well"),
+    "in_range is not broken at step 2 (takes)": lambda meta: meta["error"].update(step=None),
+    "the step of its error: ": lambda meta: meta["error"]["step"].update({"mbt::actionTaken": "gives"}),
+    OTHER_VERDICT: lambda meta: meta.update(property="small"),
+    "its error has no message": lambda meta: meta.update(error="takes"),
+}
+"""The message about a trace; what damages it."""
 
 
-def _says_something_else(meta: dict[str, Any]) -> None:
-    meta["error"]["message"] = "countdown.py:9: takes: all is well"
-
-
-def _has_no_erring_step(meta: dict[str, Any]) -> None:
-    meta["error"]["step"] = None
-
-
-def _names_another_step(meta: dict[str, Any]) -> None:
-    meta["error"]["step"]["mbt::actionTaken"] = "gives"
-
-
-def _speaks_of_another_property(meta: dict[str, Any]) -> None:
-    meta["property"] = "small"
-
-
-def _is_no_object(meta: dict[str, Any]) -> None:
-    meta["error"] = "takes"
-
-
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (_loses_its_error, "it does not name the step or the property that causes its error"),
-        (_says_something_else, "its error is "),
-        (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
-        (_names_another_step, "the step of its error: "),
-        (
-            _speaks_of_another_property,
-            "it ends with an error of a step or a property, but its verdict is not in_range VIOLATED",
-        ),
-        (_is_no_object, "its error has no message"),
-    ],
-)
-def test_a_damaged_trace_of_an_error_is_refused(
-    folder_of_one: Path, capsys, damage: Callable[[dict[str, Any]], None], says: str
-) -> None:
-    checking(cli.main, capsys)("countdown.py")
-    path = folder_of_one / "counterexamples/latest"
-    document = json.loads(path.read_text())
+@pytest.mark.parametrize(("says", "damage"), DAMAGED.items(), ids=DAMAGED)
+def test_a_damaged_trace_of_an_error_is_refused(folder_of_one: Path, check, capsys, says: str, damage) -> None:
+    check("countdown.py")
+    document = json.loads((folder_of_one / "counterexamples/latest").read_text())
     damage(document["#meta"]["isrcheck"])
-    write_model(folder_of_one / "damaged.itf.json", json.dumps(document))
-    assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == 2
+    (folder_of_one / "damaged.itf.json").write_text(json.dumps(document))
+    assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == USAGE
     assert f"damaged.itf.json: {says}" in capsys.readouterr().err
 
 

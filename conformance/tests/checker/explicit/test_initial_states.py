@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.spark.test_search import asked, everything, on_spark
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import told
 from conformance.tests.support.small_models import write_model
-from isrcheck.checker import cli
 from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.carrier import SingleThread
 from isrcheck.checker.explicit.explore import explore
@@ -28,9 +27,13 @@ from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.transition_relation import initial_choice
+from isrcheck.commands.exit_codes import INTERRUPTED, SAFE, VIOLATED
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import InitialStates
 from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
+
+pytestmark = pytest.mark.sampled
 
 MEMORY = 1 << 28
 
@@ -97,32 +100,42 @@ def last_leads(s):
     return s.leader == 2 and s.one == 1
 '''
 
+STARTS = 12 * 15 * 4 + 4 + 1
+"""A leader in an ISR, an ordered pair of values, and a third value; what the other two generators add."""
+
+Build = Callable[..., Instance]
+
 
 @pytest.fixture
-def instance_of(tmp_path: Path) -> Callable[..., Instance]:
+def instance_of(tmp_path: Path) -> Build:
     def build(text: str = CLUSTERS, **values: int) -> Instance:
         return load_file(write_model(tmp_path / "clusters.py", text)).instance(None, values)
 
     return build
 
 
+def generated(instance: Instance) -> InitialStates:
+    """The initial states by compiled code."""
+    return generate_initial_states(instance, MEMORY, lambda count, size: None)
+
+
 @pytest.mark.parametrize(("work", "room"), [(1 << 22, 1 << 14), (7, 3), (50, 1)])
 def test_compiled_generators_agree_with_plain_python(
-    work: int, room: int, instance_of: Callable[..., Instance], monkeypatch: pytest.MonkeyPatch
+    work: int, room: int, instance_of: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if a call of the compiled function ends after little work, or for want of room."""
     monkeypatch.setattr(initial_states, "WORK", work)
     monkeypatch.setattr(initial_states, "ROOM", room)
     for values in ({}, {"replicas": 1, "values": 7}, {"replicas": 0}, {"values": 0}):
         plain, compiled = instance_of(**values), instance_of(**values)
-        found = generate_initial_states(compiled, MEMORY, lambda count, size: None)
+        found = generated(compiled)
         assert found.packed == plain.initial_states.packed
         assert compiled.initial_states is found and len(set(found)) == len(found)
         assert compiled.digest == plain.digest
-    assert len(instance_of().initial_states) == 12 * 15 * 4 + 4 + 1
+    assert len(instance_of().initial_states) == STARTS
 
 
-def test_generators_come_in_order_and_states_once(instance_of: Callable[..., Instance]) -> None:
+def test_generators_come_in_order_and_states_once(instance_of: Build) -> None:
     states = instance_of(replicas=1, values=2).initial_states
     assert list(states) == [
         *((0, 1, one + other, one, other, third) for one, other in ((0, 0), (0, 1), (1, 1)) for third in (0, 1)),
@@ -131,24 +144,25 @@ def test_generators_come_in_order_and_states_once(instance_of: Callable[..., Ins
     ]
 
 
-def test_every_engine_starts_from_them(instance_of: Callable[..., Instance]) -> None:
+def test_every_engine_starts_from_them(instance_of: Build) -> None:
     limits = Limits(2, MEMORY)
     text = CLUSTERS.replace("s.offset == -5 or s.isr[s.leader]", "s.leader != 2 or s.one != 1 or s.third != 2")
     plain, compiled = instance_of(text), instance_of(text)
     enumerate_initial_states(compiled, Budget(None, MEMORY))
-    found = [explore(one, limits, count_all=True) for one in (plain, compiled)]
-    assert found[0].levels == found[1].levels == [725]
-    paths = [one.findings["leader_is_in_isr"].found.path for one in (*found, ask_to_depth(compiled, limits))]
+    explored = [explore(instance, limits, count_all=True) for instance in (plain, compiled)]
+    assert explored[0].levels == explored[1].levels == [STARTS]
+    results = *explored, ask_to_depth(compiled, limits)
+    paths = [result.findings["leader_is_in_isr"].found.path for result in results]
     assert paths[0] == paths[1] == paths[2]
     assert paths[0] is not None and paths[0].steps == ()
     assert compiled.initial_states[paths[0].initial] == (2, 0, 0, 1, 2, 1, 1, 2)
 
 
-def test_more_combinations_than_there_can_be_steps(instance_of: Callable[..., Instance]) -> None:
+def test_more_combinations_than_there_can_be_steps(instance_of: Build) -> None:
     """A guard in an outer loop spares 8 * 10^12 combinations the work."""
     text = CLUSTERS.replace("    require(is_in_order(one, other))", "    require(one == 7)\n    require(other == one)")
     instance = instance_of(text, values=20_000)
-    assert len(generate_initial_states(instance, MEMORY, lambda count, size: None)) == 12 * 4 + 4 + 1
+    assert len(generated(instance)) == 12 * 4 + 4 + 1
 
 
 LATE = "any_start 0 {0} 0 0 4: 12 is written to leader, whose values are 0..9; guard the step, or widen the field"
@@ -163,32 +177,29 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("name", LEAVES)
-def test_a_generator_that_leaves_a_range(name: str, instance_of: Callable[..., Instance]) -> None:
+def test_a_generator_that_leaves_a_range(name: str, instance_of: Build) -> None:
     """Both say the same: which generator, which arguments, which value."""
     old, new, says = LEAVES[name]
-    said = []
-    for find in (lambda one: generate_initial_states(one, MEMORY, lambda count, size: None), Instance.enumerated):
+    messages = []
+    for states_of in (generated, lambda instance: instance.initial_states):
         with pytest.raises(ModelError) as refusal:
-            find(instance_of(CLUSTERS.replace(old, new)), *([lambda count, size: None] * (find is Instance.enumerated)))
-        said.append(str(refusal.value))
-    assert said[0] == said[1]
-    assert says in said[0]
+            states_of(instance_of(CLUSTERS.replace(old, new)))
+        messages.append(str(refusal.value))
+    assert messages[0] == messages[1]
+    assert says in messages[0]
 
 
-def test_a_generator_that_is_never_enabled(instance_of: Callable[..., Instance]) -> None:
+def test_a_generator_that_is_never_enabled(instance_of: Build) -> None:
     text = CLUSTERS.replace("    require(isr[leader])", "    require(leader > 2)")
     text = text.replace("    s.one = min(one, 3)", "    require(one < 0)").replace(
         "    s.leader = 9", "    require(False)"
     )
-    for instance in (instance_of(text), instance_of(text)):
-        with pytest.raises(ModelError) as refusal:
-            enumerate_initial_states(instance, Budget(None, MEMORY))
-        assert str(refusal.value) == (
-            "clusters: this configuration has no initial state; make @initial enabled for some arguments"
-        )
+    says = "clusters: this configuration has no initial state; make @initial enabled for some arguments"
+    with pytest.raises(ModelError, match=f"^{says}$"):
+        enumerate_initial_states(instance_of(text), Budget(None, MEMORY))
 
 
-def test_refused_generators(instance_of: Callable[..., Instance]) -> None:
+def test_refused_generators(instance_of: Build) -> None:
     both = CLUSTERS.replace("def only_start(s):\n    s.leader = 9", "def only_start(configuration):\n    yield {}")
     with pytest.raises(
         LanguageError, match="several @initial functions, of the configuration and of a state; keep one form"
@@ -206,9 +217,7 @@ def test_refused_generators(instance_of: Callable[..., Instance]) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "memory", "why"), [(0.2, 1 << 33, "seconds"), (None, 4 << 20, "memory")])
-def test_limits_end_the_enumeration(
-    seconds: float | None, memory: int, why: str, instance_of: Callable[..., Instance]
-) -> None:
+def test_limits_end_the_enumeration(seconds: float | None, memory: int, why: str, instance_of: Build) -> None:
     """No search starts from only some of the initial states."""
     instance = instance_of(values=2_000)
     with pytest.raises(Spent) as spent:
@@ -216,8 +225,6 @@ def test_limits_end_the_enumeration(
     assert spent.value.why == why
     assert not instance.is_enumerated
 
-
-Build = Callable[..., Instance]
 
 LIMITED = CLUSTERS + (
     "\n\nfrom isrcheck.language import constraint\n\n"
@@ -262,7 +269,7 @@ def test_wide_domains_are_in_order_too(instance_of: Build) -> None:
         "s.one = min(one, 3)", "require(one == 68)"
     )
     instance = instance_of(text, replicas=1, values=70)
-    generate_initial_states(instance, MEMORY, lambda count, size: None)
+    generated(instance)
     assert numbers_in(instance) == list(range(8))
     assert list(instance.initial_states)[:3] == [(0, 1, 134, 67, 67, 0), (0, 1, 135, 67, 68, 0), (0, 1, 136, 67, 69, 0)]
 
@@ -315,15 +322,13 @@ def begins_in_the_south(s):
 
 
 @pytest.fixture
-def climb(tmp_path, monkeypatch, capsys):
-    """Runs `check` on the model; returns the exit code and the object."""
-    monkeypatch.chdir(tmp_path)
+def climb(tmp_path, check):
+    """Runs `check` on the model; returns the exit code, the verdict and the depth of each property."""
 
     def run(*words: str, north: int = 99) -> tuple[int, dict]:
         write_model(tmp_path / "climb.py", CLIMB.format(north=north))
-        code, out, _ = checking(cli.main, capsys)("climb.py", *words, "--no-deadlock", "--json")
-        (found,) = json.loads(out)["runs"]
-        return code, {one["name"]: one for one in found["properties"]} | {"premises": found.get("premises")}
+        code, run = told(check, "climb.py", *words, "--no-deadlock")
+        return code, {prop["name"]: (prop["verdict"], prop["depth"]) for prop in run["properties"]}
 
     return run
 
@@ -331,36 +336,31 @@ def climb(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("places", ["20", "100"])
 def test_claims_are_proved_of_all_initial_states_at_once(climb, places: str) -> None:
     """Of 505,000 states with 100 places, and of 4,200 with 20."""
-    code, found = climb("--places", places, "--bound", "1", "--prove", north=int(places))
-    assert (code, found["is_northern"]["verdict"]) == (0, "PROVED")
-    assert found["begins_in_the_south"]["verdict"] == "PROVED"
+    both = dict.fromkeys(("is_northern", "begins_in_the_south"), ("PROVED", None))
+    assert climb("--places", places, "--bound", "1", "--prove", north=int(places)) == (SAFE, both)
 
 
 def test_a_claim_that_is_false_in_one_initial_state_is_not_proved(climb) -> None:
-    code, found = climb("--places", "30", "--bound", "0", "--prove", north=29)
-    assert (code, found["is_northern"]["verdict"], found["begins_in_the_south"]["verdict"]) == (
-        12,
-        "PROVED",
-        "VIOLATED",
-    )
+    one = {"is_northern": ("PROVED", None), "begins_in_the_south": ("VIOLATED", 0)}
+    assert climb("--places", "30", "--bound", "0", "--prove", north=29) == (VIOLATED, one)
 
 
 def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
     """It is false in one of 4,495 states only, and a claim that leaves a range in one of them cannot be evaluated."""
-    text = CLIMB.format(north=29).replace("s.east <= s.north", "s.east != 29 or s.height != 7")
-    placed = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
-    instance = load_file(write_model(tmp_path / "climb.py", placed)).instance(None, {"places": 30})
-    base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
-    assert [base.holds(prop) for prop in instance.properties] == [False, False]
-    text = text.replace("s.east != 29 or s.height != 7", "s.east <= s.north").replace("s.north < 29", "s.height < 30")
-    instance = load_file(write_model(tmp_path / "climbs.py", text)).instance(None, {"places": 30})
-    base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
-    assert [base.holds(prop) for prop in instance.properties] == [True, True]
-    text = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
-    write_model(tmp_path / "errs.py", text.replace("s.height < 30", "s.at[s.height + (1 if s.east == 3 else 0)] == 0"))
-    instance = load_file(tmp_path / "errs.py").instance(None, {"places": 30})
+    at = ("class State:", "class State:\n    at = field(Place, values=Place)")
+    claims = ("s.east <= s.north", "s.east != 29 or s.height != 7"), ("s.north < 29", "s.height < 30")
+    outside = ("s.height < 30", "s.at[s.height + (1 if s.east == 3 else 0)] == 0")
+
+    def judged(*changes: tuple[str, str]) -> list[bool]:
+        text = functools.reduce(lambda text, change: text.replace(*change), changes, CLIMB.format(north=29))
+        instance = load_file(write_model(tmp_path / f"climbs_{len(changes)}.py", text)).instance(None, {"places": 30})
+        base = BaseCase(instance, FormulaBudget(), float("inf"))
+        return [base.holds(prop) for prop in reversed(instance.properties)]
+
+    assert judged(claims[0], at) == [False, False]
+    assert judged(claims[1]) == [True, True]
     with pytest.raises(ModelError, match=r"begins_in_the_south: index 30 of at is outside 0\.\.29"):
-        BaseCase(instance, FormulaBudget(float("inf")), float("inf")).holds(instance.properties[1])
+        judged(at, claims[1], outside)
 
 
 HIDDEN = '''"""A door that is open in a few of very many initial states."""
@@ -404,10 +404,8 @@ def test_a_proposed_lemma_has_to_be_true_in_every_initial_state(tmp_path, opened
 
 
 def test_z3_asks_about_half_a_million_initial_states(climb) -> None:
-    """The path begins in the least of the states in which the property is false: (0, 99, 0)."""
-    code, found = climb("--engine", "z3", "--bound", "1")
-    assert (code, found["is_northern"]["verdict"]) == (12, "NO VIOLATION TO DEPTH")
-    assert (found["begins_in_the_south"]["verdict"], found["begins_in_the_south"]["depth"]) == ("VIOLATED", 0)
+    verdicts = {"is_northern": ("NO VIOLATION TO DEPTH", 1), "begins_in_the_south": ("VIOLATED", 0)}
+    assert climb("--engine", "z3", "--bound", "1") == (VIOLATED, verdicts)
 
 
 # ---------------------------------------------------------------------------------------------------- other engines
@@ -416,7 +414,7 @@ def test_z3_asks_about_half_a_million_initial_states(climb) -> None:
 @pytest.mark.parametrize("mode", [Mode.PARTS, pytest.param(Mode.SEARCH, marks=pytest.mark.exhaustive)])
 def test_spark_starts_from_compiled_initial_states(local_spark, mode: Mode, instance_of: Build) -> None:
     instance, limits = instance_of(replicas=2, values=3), Limits(None, MEMORY)
-    generate_initial_states(instance, MEMORY, lambda count, size: None)
+    generated(instance)
     found, _ = on_spark(local_spark, instance, limits, asked(mode), count_all=True)
     here = explore(instance_of(replicas=2, values=3), limits, count_all=True)
     assert (found.levels, found.exhausted) == (here.levels, True)
@@ -427,23 +425,21 @@ def test_spark_starts_from_compiled_initial_states(local_spark, mode: Mode, inst
         assert everything(found) == everything(here)
 
 
-def test_ctrl_c_during_the_enumeration_ends_the_command(climb, tmp_path, monkeypatch, capsys) -> None:
-    def press(self: Budget, size: int = 0) -> None:
-        raise KeyboardInterrupt
+def press(*_: object) -> None:
+    raise KeyboardInterrupt
 
+
+def test_ctrl_c_during_the_enumeration_ends_the_command(tmp_path, check, monkeypatch) -> None:
     write_model(tmp_path / "climb.py", CLIMB.format(north=99))
     monkeypatch.setattr(Budget, "look", press)
-    code, out, err = checking(cli.main, capsys)("climb.py")
-    assert (code, out, err.splitlines()[-1]) == (130, "", "check: interrupted before anything was found")
+    code, out, err = check("climb.py")
+    assert (code, out, err.splitlines()[-1]) == (INTERRUPTED, "", "check: interrupted before anything was found")
 
 
-def test_ctrl_c_during_the_search_keeps_what_was_found(instance_of: Build, monkeypatch) -> None:
-    def press(*given: object) -> None:
-        raise KeyboardInterrupt
-
+def test_ctrl_c_during_the_search_keeps_its_findings(instance_of: Build, monkeypatch) -> None:
     instance = instance_of(CLUSTERS.replace("s.offset == -5 or s.isr[s.leader]", "s.leader != 9"))
-    generate_initial_states(instance, MEMORY, lambda count, size: None)
+    generated(instance)
     monkeypatch.setattr(SingleThread, "expand", press)
     found = explore(instance, Limits(None, MEMORY), count_all=True)
-    assert (found.stopped, found.levels, found.judged) == ("interrupt", [725], 0)
-    assert found.findings["leader_is_in_isr"].found.path == StepPath(724, ())
+    assert (found.stopped, found.levels, found.judged) == ("interrupt", [STARTS], 0)
+    assert found.findings["leader_is_in_isr"].found.path == StepPath(STARTS - 1, ())

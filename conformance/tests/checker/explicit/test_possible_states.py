@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,21 +19,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isrcheck
-from conformance.tests.support.engine import checking, told, verdict_of
+from conformance.tests.support.engine import told, verdict_of
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.small_models import write_model
-from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit import explore as search
-from isrcheck.checker.explicit import liveness as possible_states
-from isrcheck.checker.explicit import liveness as whole_search
+from isrcheck.checker.explicit import liveness
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.liveness import PathTo, spread_backward
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.results.verdict import Word, verdicts
+from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, SAFE, STUCK, UNDECIDED, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property
@@ -155,27 +151,26 @@ def walk(far: int, more: str = "") -> str:
     return WALK.replace("{far}", str(far)).replace("{more}", more)
 
 
-@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
-def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
-    """Limits with this number of threads, on which no result may depend."""
-    return partial(Limits, threads=request.param)
-
-
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", GRAPHS))
 
 
+def write(text: str) -> None:
+    write_model(Path("walk.py"), text)
+
+
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    return checking(cli.main, capsys)
+def check(check):
+    """Runs `check` in a folder with the walker's model, who cannot go back beyond place 7."""
+    write(walk(far=7))
+    return check
 
 
 @pytest.fixture
 def searched(tmp_path, limits):
     def search(text: str, depth: int | None = None) -> Exploration:
-        instance = registry.load_file(write_model(tmp_path / "walk.py", text)).instance(None, {})
+        instance = registry.load_file(write_model(tmp_path / "walk.py", text)).instance()
         return explore(instance, limits(depth, MEMORY, None))
 
     return search
@@ -188,6 +183,7 @@ def texts(exploration: Exploration) -> list[str]:
 # ------------------------------------------------------------------------------------------------- the same by networkx
 
 
+@pytest.mark.sampled
 def test_stuck_states_are_those_of_networkx(graphs, limits):
     words = []
     for seed in range(128):
@@ -228,18 +224,21 @@ def test_following_transitions_backward():
 LASSO = "@action\ndef turns_round(s):\n    require(s.place >= 8)\n    s.place = 17 - s.place\n\n"
 
 
-def test_a_deadlock(searched):
-    exploration = searched(walk(far=7))
-    assert exploration.findings["home_is_ahead"].found == Finding(3, StepPath(0, (0,) * 7))
-    assert texts(exploration) == ["VIOLATED at step 7"]
+BACK_TO_9 = LASSO.replace(">= 8", "== 9").replace("17 - s.place", "9")
 
 
-def test_a_livelock_is_stuck_although_it_goes_on_for_ever(searched):
-    exploration = searched(walk(far=9, more=LASSO.replace(">= 8", "== 9").replace("17 - s.place", "9")))
-    assert exploration.findings["home_is_ahead"].found == Finding(1, StepPath(0, (0,) * 9))
-    assert exploration.generated == 9 + 8 + 1
-    exploration = searched(walk(far=8, more=LASSO))
-    assert exploration.findings["home_is_ahead"].found == Finding(2, StepPath(0, (0,) * 8))
+@pytest.mark.parametrize(
+    ("text", "stuck", "depth"),
+    [
+        pytest.param(walk(far=7), 3, 7, id="a deadlock"),
+        pytest.param(walk(far=9, more=BACK_TO_9), 1, 9, id="a loop of one state"),
+        pytest.param(walk(far=8, more=LASSO), 2, 8, id="a livelock is stuck although it goes on for ever"),
+    ],
+)
+def test_states_without_a_way_back_are_stuck(searched, text, stuck, depth):
+    exploration = searched(text)
+    assert exploration.findings["home_is_ahead"].found == Finding(stuck, StepPath(0, (0,) * depth))
+    assert texts(exploration) == [f"VIOLATED at step {depth}"]
 
 
 def test_a_single_way_back_is_enough(searched):
@@ -270,13 +269,9 @@ def test_an_initial_state_can_be_stuck(searched):
 
 def test_a_bounded_search_does_not_tell(searched):
     says = "it needs every reachable state, and 1 state was not expanded"
-    exploration = searched(walk(far=7), depth=8)
-    assert texts(exploration) == [f"UNDECIDED ({says})"]
-    assert exploration.findings["home_is_ahead"].found == Finding()
-    assert texts(searched(walk(far=7), depth=9)) == [
-        "UNDECIDED (it needs every reachable state, and 1 state was not expanded)"
-    ]
-    assert texts(searched(walk(far=7), depth=10)) == ["VIOLATED at step 7"]
+    assert searched(walk(far=7), depth=8).findings["home_is_ahead"].found == Finding()
+    verdicts_to = {depth: texts(searched(walk(far=7), depth=depth)) for depth in (8, 9, 10)}
+    assert verdicts_to == {8: [f"UNDECIDED ({says})"], 9: [f"UNDECIDED ({says})"], 10: ["VIOLATED at step 7"]}
 
 
 def test_a_decided_promise_does_not_end_the_search(searched):
@@ -284,24 +279,21 @@ def test_a_decided_promise_does_not_end_the_search(searched):
     assert texts(searched(walk(far=7, more=more))) == ["VIOLATED at step 2", "VIOLATED at step 7"]
 
 
-SAFE = "@always\ndef stays_near(s):\n    return s.place < 10\n\n"
+NEAR = "@always\ndef stays_near(s):\n    return s.place < 10\n\n"
 
 
-def test_the_memory_limit_while_paths_are_followed_backward(searched, monkeypatch):
-    monkeypatch.setattr(possible_states, "BYTES_OF_TRANSITION", MEMORY)
-    exploration = searched(walk(far=7, more=SAFE))
-    says = "the memory limit is reached while paths are followed backward"
-    assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
-
-
-def test_the_time_limit_while_paths_are_followed_backward(searched, monkeypatch):
+@pytest.mark.parametrize("limit", ["memory", "time"])
+def test_a_limit_while_paths_are_followed_backward(searched, monkeypatch, limit):
     def judge(carrier: Carrier, path: PathTo) -> None:
-        carrier.context.deadline = 0.0
-        whole_search.judge_whole(carrier, path)
+        if limit == "time":
+            carrier.context.deadline = 0.0
+        liveness.judge_whole(carrier, path)
 
     monkeypatch.setattr(search, "judge_whole", judge)
-    exploration = searched(walk(far=7, more=SAFE))
-    says = "the time limit is reached while paths are followed backward"
+    if limit == "memory":
+        monkeypatch.setattr(liveness, "BYTES_OF_TRANSITION", MEMORY)
+    exploration = searched(walk(far=7, more=NEAR))
+    says = f"the {limit} limit is reached while paths are followed backward"
     assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
 
 
@@ -309,12 +301,11 @@ def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(whole_search, "stuck_states", interrupted)
+    monkeypatch.setattr(liveness, "stuck_states", interrupted)
     exploration = searched(walk(far=7))
     assert exploration.stopped == "interrupt"
     assert texts(exploration) == ["UNDECIDED (interrupt; the search ended before paths were followed backward)"]
-    code, _, _ = check("walk.py")
-    assert code == 130
+    assert check("walk.py")[0] == INTERRUPTED
 
 
 def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
@@ -329,18 +320,13 @@ def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
     assert (findings.found, findings.erred) == (Finding(), Finding(1, StepPath(0, (0,) * 9)))
 
 
-# ----------------------------------------------------------------------------------------------------- what is reported
-
-
-def write(text: str) -> None:
-    write_model(Path("walk.py"), text)
+# ------------------------------------------------------------------------------------------------------------- reports
 
 
 def test_the_report_says_that_no_path_leads_on(check, capsys):
-    write(walk(far=7))
     code, out, err = check("walk.py", "--details")
     lines = out.splitlines()
-    assert (code, err) == (13, "")
+    assert (code, err) == (STUCK, "")
     assert "home_is_ahead  VIOLATED at step 7  3  stuck states" in lines
     assert lines[-1] == "VIOLATED: home_is_ahead at step 7: from there, no path leads to a state in which it is true"
     (show,) = (line for line in lines if "trace show" in line)
@@ -352,7 +338,6 @@ def test_the_report_says_that_no_path_leads_on(check, capsys):
 
 
 def test_the_report_of_a_bounded_search_is_undecided(check):
-    write(walk(far=7))
     code, out, _ = check("walk.py", "--bound", "3")
     says = "it needs every reachable state, and 1 state was not expanded"
     assert (code, verdict_of(out)) == (3, f"UNDECIDED: home_is_ahead: {says}")
@@ -362,10 +347,9 @@ def test_the_report_of_a_bounded_search_is_undecided(check):
 
 
 def test_the_object_of_a_stuck_state(check):
-    write(walk(far=7))
     code, run = told(check, "walk.py")
     (found,) = run["properties"]
-    assert (code, found["verdict"], found["depth"], found["violating"]) == (13, "VIOLATED", 7, 3)
+    assert (code, found["verdict"], found["depth"], found["violating"]) == (STUCK, "VIOLATED", 7, 3)
     assert json.loads(Path(found["trace"]).read_text())["#meta"]["isrcheck"]["command"] == "check walk.py"
 
 
@@ -377,14 +361,14 @@ EXCUSED = "def excused(s):\n    return s.place >= 7\n\n"
 @pytest.mark.parametrize(
     ("more", "words", "code"),
     [
-        pytest.param("", (), 13, id="only a stuck state"),
-        pytest.param(PROMISE, (), 12, id="a broken promise comes first"),
-        pytest.param(GOAL, (), 13, id="before a state that cannot be reached"),
-        pytest.param(PROMISE.replace("< 9", "< 10"), ("--prove",), 13, id="before a promise that is not proved"),
-        pytest.param(EXCUSED, (), 0, id="permitted"),
-        pytest.param(EXCUSED, ("--strict",), 13, id="permitted, with --strict"),
-        pytest.param(EXCUSED + PROMISE, ("--strict",), 12, id="permitted, beside a broken promise"),
-        pytest.param(EXCUSED.replace("7", "8"), ("--strict",), 13, id="some of them permitted"),
+        pytest.param("", (), STUCK, id="only a stuck state"),
+        pytest.param(PROMISE, (), VIOLATED, id="a broken promise comes first"),
+        pytest.param(GOAL, (), STUCK, id="before a state that cannot be reached"),
+        pytest.param(PROMISE.replace("< 9", "< 10"), ("--prove",), STUCK, id="before a promise that is not proved"),
+        pytest.param(EXCUSED, (), SAFE, id="permitted"),
+        pytest.param(EXCUSED, ("--strict",), STUCK, id="permitted, with --strict"),
+        pytest.param(EXCUSED + PROMISE, ("--strict",), VIOLATED, id="permitted, together with a broken promise"),
+        pytest.param(EXCUSED.replace("7", "8"), ("--strict",), STUCK, id="some of them permitted"),
     ],
 )
 def test_exit_codes(check, more, words, code):
@@ -400,37 +384,32 @@ def test_other_engines_say_that_they_do_not_judge_it(check):
     assert (code, promise["verdict"], possible["verdict"]) == (12, "VIOLATED", "UNDECIDED")
     assert possible["message"] == "Z3 does not judge always_possible; use --engine local"
     code, out, _ = check("walk.py", "--engine", "all", "--bound", "10", "--details")
-    assert code == 12
+    assert code == VIOLATED
     assert "home_is_ahead  VIOLATED at step 7  3  stuck states" in out
     assert "the engines agree on every property to depth 9, except home_is_ahead: Z3 does not judge" in out
     code, out, _ = check("walk.py", "--prove", "--set", "closed=1")
     assert "  home_is_ahead: Z3 does not prove always_possible; the search judges it" in out.splitlines()
 
 
-def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch):
-    write(walk(far=7))
-    stuck = {EntryKind.FOUND: np.array([3]), EntryKind.PERMITTED: np.array([], int)}
-    monkeypatch.setattr(whole_search, "stuck_states", lambda states, number: stuck)
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        pytest.param(3, "home_is_ahead is not broken at step 3 (goes_on)", id="it is not stuck"),
+        pytest.param(8, "home_is_ahead is VIOLATED already at step 7 (goes_on)", id="an earlier state is stuck"),
+    ],
+)
+def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch, state, says):
+    stuck = {EntryKind.FOUND: np.array([state]), EntryKind.PERMITTED: np.array([], int)}
+    monkeypatch.setattr(liveness, "stuck_states", lambda states, number: stuck)
     code, _, err = check("walk.py")
-    assert code == 70
-    assert "plain Python does not confirm the path" in err
-    assert "home_is_ahead is not broken at step 3 (goes_on)" in err
-
-
-def test_a_longer_history_than_needed_does_not_survive(check, monkeypatch):
-    write(walk(far=7))
-    stuck = {EntryKind.FOUND: np.array([8]), EntryKind.PERMITTED: np.array([], int)}
-    monkeypatch.setattr(whole_search, "stuck_states", lambda states, number: stuck)
-    code, _, err = check("walk.py")
-    assert code == 70
-    assert "home_is_ahead is VIOLATED already at step 7 (goes_on)" in err
+    assert code == DISAGREE
+    assert "plain Python does not confirm the path" in err and says in err
 
 
 def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
-    write(walk(far=7))
     monkeypatch.setattr(certifying, "MOST_STATES", 2)
     code, out, _ = check("walk.py")
-    assert code == 13
+    assert code == STUCK
     (show,) = (line for line in out.splitlines() if "trace show" in line)
     trace(shlex.split(show)[1:])
     says = "says the checker; not certified here: more than 2 states can follow."
@@ -439,7 +418,6 @@ def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
 
 
 def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
-    write(walk(far=7))
     _, run = told(check, "walk.py")
     file = Path(run["properties"][0]["trace"])
     assert recheck(file, Path("walk.py")).says == "the model allows it: home_is_ahead is VIOLATED after 7 steps"
@@ -451,7 +429,6 @@ def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
 
 
 def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
-    write(walk(far=7))
     _, run = told(check, "walk.py")
     monkeypatch.setattr(certifying, "MOST_STATES", 2)
     with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
@@ -459,14 +436,12 @@ def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
 
 
 def test_counterexamples_with_other_causes_are_not_sought(check):
-    write(walk(far=7))
     code, out, _ = check("walk.py", "--counterexamples", "3")
-    assert code == 13
+    assert code == STUCK
     assert "home_is_ahead: only the first counterexample; causes of always_possible are not compared" in out
 
 
 def test_the_graph_marks_stuck_states(check):
-    write(walk(far=7))
     code, out, _ = check("graph", "walk.py", "-o", "walk.html")
     assert (code, "VIOLATED: home_is_ahead in 3 states" in out.splitlines()) == (0, True)
     code, out, _ = check("graph", "walk.py", "--bound", "8", "-o", "part.html")
@@ -510,8 +485,11 @@ def everyone_can_decide(s):
     code, run = told(check, "walk.py", "--resource-managers", str(managers))
     found = run["properties"][-1]
     assert (code, found["name"], found["depth"], found["violating"], run["distinct"]) == (
-        *(13, "everyone_can_decide", 2),
-        *(stuck, states),
+        STUCK,
+        "everyone_can_decide",
+        2,
+        stuck,
+        states,
     )
     # Each manager is working, has aborted, or is prepared with its message sent or received; one at least is prepared.
     assert stuck == 4**managers - 2**managers
@@ -524,7 +502,7 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
     way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    require(s.closed == 0)\n    s.place = 6\n\n"
     write(walk(far=7, more=way))
     code, out, _ = check("sweep", "walk.py", "--vary", "closed=0,1")
-    assert code == 13
+    assert code == STUCK
     assert "  home_is_ahead: VIOLATED at step 1\n  check walk.py --set closed=1\n" in out
     assert out.splitlines()[-1] == "VIOLATED: in 1 of 2 configurations: home_is_ahead"
     code, out, _ = check("sweep", "walk.py", "--vary", "closed=0,1", "--bound", "3")
@@ -541,14 +519,12 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
     ],
 )
 def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict, monkeypatch):
-    monkeypatch.setattr(
-        sys, "stderr", sys.__stderr__
-    )  # the JVM needs a real one, if this test is the first to start it
-    write(walk(far=7))
+    # Java needs a real stderr, if this test is the first to start it.
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
     code, out, _ = check("walk.py", "--engine", "spark", "--master", "local[2]", *words, "--json")
     (run,) = json.loads(out)["runs"]
     (found,) = run["properties"]
-    assert (code, found["verdict"]) == (3 if verdict == "UNDECIDED" else 13, verdict)
+    assert (code, found["verdict"]) == (UNDECIDED if verdict == "UNDECIDED" else STUCK, verdict)
     if verdict == "UNDECIDED":
         assert found["message"] == "Spark does not judge always_possible; use --engine local"
 
@@ -565,18 +541,15 @@ def test_mutants_that_make_a_state_stuck_are_killed(check):
     assert "killed by home_is_ahead at step 1 (unmutated at step 9)" in check("mutate", "walk.py")[1]
 
 
-def test_python_code_gets_the_same(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(walk(far=7))
+@pytest.mark.usefixtures("check")
+def test_python_code_gets_the_same():
     result = isrcheck.check("walk.py")
     found = result.properties["home_is_ahead"]
     assert (result.verdict, result.exit_code, result.is_safe) == ("VIOLATED", 13, False)
     assert (found.kind, found.verdict, found.depth, found.violating) == ("always_possible", "VIOLATED", 7, 3)
     assert found.trace is not None and len(found.trace) == 7
-    assert (isrcheck.check("walk.py", bound=3).verdict, isrcheck.check("walk.py", bound=3).is_safe) == (
-        "UNDECIDED",
-        False,
-    )
+    bounded = isrcheck.check("walk.py", bound=3)
+    assert (bounded.verdict, bounded.is_safe) == ("UNDECIDED", False)
 
 
 class Walker:
@@ -592,8 +565,9 @@ class Walker:
         return {"place": self.place}
 
 
-def test_a_watched_property_fails_only_in_a_stuck_state(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.sampled
+@pytest.mark.usefixtures("check")
+def test_a_watched_property_fails_only_in_a_stuck_state():
     for far, broken in ((2, "home_is_ahead"), (10, None)):
         write(walk(far=far))
         machine = state_machine(isrcheck.load("walk.py").instance(), Walker, properties=["home_is_ahead"], steps=20)
@@ -612,12 +586,12 @@ def test_drawn_traces_end_in_the_first_stuck_state(graphs, data):
 
 
 def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
-    walked = Walk(registry.load_file(write_model(tmp_path / "walk.py", walk(far=3))).instance(None, {}), "")
-    found = []
+    walked = Walk(registry.load_file(write_model(tmp_path / "walk.py", walk(far=3))).instance(), "")
+    words = []
     for _ in range(5):
         walked.take(walked.options()[0])
-        found.append(walked.statuses()[0].verdict)
-    assert found == [None, None, "VIOLATED", "VIOLATED", "VIOLATED"]
+        words.append(walked.statuses()[0].verdict)
+    assert words == [None, None, "VIOLATED", "VIOLATED", "VIOLATED"]
 
 
 @pytest.mark.parametrize(
@@ -636,8 +610,7 @@ def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kin
 
 
 def test_a_report_has_the_stuck_state(check):
-    write(walk(far=7))
-    assert check("walk.py", "--report", "shown")[0] == 13
+    assert check("walk.py", "--report", "shown")[0] == STUCK
     (run,) = json.loads(Path("shown/results.sarif").read_text())["runs"]
     (invocation,) = run["invocations"]
     says = "no path leads from some state to a state that must stay reachable"

@@ -7,19 +7,17 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.test_cli import COUNTER
 from conformance.tests.support.engine import HOLDS, checking, none_to
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.programs import HERE, ran, words_of
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.terminal import ProgressLine
-
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+from isrcheck.commands.exit_codes import DEADLOCKED, VIOLATED
 
 COUNTS = """\
 counter: A counter that goes up, step by step.
@@ -144,9 +142,9 @@ def test_details_and_json_have_the_same_exit_code(check):
 
 
 def test_a_deadlock_is_shown(check):
-    Path("counter.py").write_text(COUNTER.partition("\nfrom isrcheck.language import terminal")[0])
+    Path("counter.py").write_text(COUNTER.partition("\n@terminal")[0])
     code, out, _ = check("counter.py")
-    assert code == 11
+    assert code == DEADLOCKED
     assert "VIOLATED: deadlock at step 5: no step is enabled there, and no @terminal is true\n\n" in out
     assert "\n  5  counter_steps  count 5\n\nTo go on:\n" in out
 
@@ -164,18 +162,16 @@ def test_ctrl_c_ends_in_what_was_found(check, monkeypatch):
 
 
 def test_a_closed_pipe_does_not_change_the_exit_code(check, tmp_path):
-    script = f"{sys.executable} -P -c '{MAIN}' counter.py --limit 2 | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PROJECT)}, check=False
-    )
-    assert done.returncode == 12
+    redirected = "| true; exit ${PIPESTATUS[0]}"
+    assert ran("check counter.py --limit 2", folder=tmp_path, redirected=redirected).code == VIOLATED
 
 
+@pytest.mark.sampled
 def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp_path):
     ours, theirs = pty.openpty()
     subprocess.run(["stty", "cols", "80", "rows", "40"], stdin=theirs, check=True)
-    own = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"PYTHONPATH": str(PROJECT)}
-    words = [sys.executable, "-P", "-c", MAIN, "kafka", "--protocol", "0.10", "--bound", "6"]
+    own = {name: value for name, value in HERE.items() if name != "COLUMNS"}
+    words = words_of("check kafka --protocol 0.10 --bound 6")
     with subprocess.Popen(words, cwd=tmp_path, env=own, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         out = b""
@@ -186,7 +182,7 @@ def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp
             pass
     os.close(ours)
     lines = out.decode().splitlines()
-    assert process.returncode == 12
+    assert process.returncode == VIOLATED
     assert b"\x1b" not in out
     assert {line for line in lines if len(line) > 80} == set()
     assert "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5" in lines[-35:]

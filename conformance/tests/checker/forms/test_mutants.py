@@ -11,12 +11,27 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.engine import assert_refused
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    configuration,
+    define,
+    domain,
+    helper,
+    in_the_language,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.forms import mutants as mutate
 from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.exit_codes import INTERRUPTED
 from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language
 from isrcheck.models.language.ir import nodes as ir
@@ -26,116 +41,65 @@ from isrcheck.models.messages import ModelError
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 
-MODEL = '''\
+MODEL = model(
+    configuration(
+        'most = bound(3, "how many fit in", least=1, option="--most")',
+        'thefts = budget(0, "guests that vanish", option="--thefts")',
+        'limit = setting(9, "how many are promised to be in at most", option="--limit")',
+        'WATCHED = switch(True, "the door is looked at")',
+        'COUNTED = switch(False, "the guests are counted")',
+    ),
+    state('count: between(0, "most")', "is_open: Flag", "thefts_done: between(0, 3)"),
+    define("", "is_ready(s)", '"""Nothing but conjuncts."""', "return s.is_open and s.count < s.most"),
+    helper("may_enter(s, least)", "is_ready(s) and least <= s.count <= s.most"),
+    define("", "is_full(s)", '"""A single condition."""', "return s.count == s.most"),
+    action("door_opens(s)", "require(not is_ready(s))", "require(not s.is_open)", "s.is_open = True"),
+    action("guest_enters(s)", "require(may_enter(s, 0))", "s.count += 1"),
+    action(
+        "door_closes(s)",
+        "if s.count == 0:",
+        "    require(s.is_open)",
+        "else:",
+        "    require(s.is_open and is_full(s))",
+        "s.is_open = False",
+    ),
+    action(
+        "guest_vanishes(s)",
+        "require(s.thefts_done < s.thefts)",
+        "require(s.count > 0 or s.most == 0)",
+        "s.thefts_done += 1",
+        "s.count -= 1",
+    ),
+    helper("is_watched(configuration)", "configuration.WATCHED"),
+    claim("always(applies=is_watched)", "closed_when_empty_or_full(s)", "s.is_open or s.count == 0 or is_full(s)"),
+    helper("somebody_vanished(s)", "s.thefts_done > 0"),
+    claim("always", "within_limit(s)", "s.count < s.limit"),
+    claim(
+        "always(permitted=somebody_vanished, applies=lambda configuration: configuration.COUNTED)",
+        "everybody_is_there(s)",
+        "s.thefts_done == 0",
+    ),
+    claim("sometimes", "two_are_in(s)", "s.count == 2"),
+    claim(
+        "always_step(applies=is_watched)",
+        "nobody_enters_a_closed_door(before, after, taken)",
+        "taken != guest_enters or before.is_open",
+    ),
+)
 """A door that counts who goes in, with guards of every kind."""
-
-from isrcheck.language import Flag, action, always, always_step, between, bound, budget, field, require
-from isrcheck.language import setting, sometimes, switch
-
-
-class Configuration:
-    most = bound(3, "how many fit in", least=1, option="--most")
-    thefts = budget(0, "guests that vanish", option="--thefts")
-    limit = setting(9, "how many are promised to be in at most", option="--limit")
-    WATCHED = switch(True, "the door is looked at")
-    COUNTED = switch(False, "the guests are counted")
-
-
-class State:
-    count = field(values=between(0, "most"))
-    is_open = field(values=Flag)
-    thefts_done = field(values=between(0, 3))
-
-
-def is_ready(s):
-    """Nothing but conjuncts."""
-    return s.is_open and s.count < s.most
-
-
-def may_enter(s, least):
-    return is_ready(s) and least <= s.count <= s.most
-
-
-def is_full(s):
-    """A single condition."""
-    return s.count == s.most
-
-
-@action
-def door_opens(s):
-    require(not is_ready(s))
-    require(not s.is_open)
-    s.is_open = True
-
-
-@action
-def guest_enters(s):
-    require(may_enter(s, 0))
-    s.count += 1
-
-
-@action
-def door_closes(s):
-    if s.count == 0:
-        require(s.is_open)
-    else:
-        require(s.is_open and is_full(s))
-    s.is_open = False
-
-
-@action
-def guest_vanishes(s):
-    require(s.thefts_done < s.thefts)
-    require(s.count > 0 or s.most == 0)
-    s.thefts_done += 1
-    s.count -= 1
-
-
-def is_watched(configuration):
-    return configuration.WATCHED
-
-
-@always(applies=is_watched)
-def closed_when_empty_or_full(s):
-    return s.is_open or s.count == 0 or is_full(s)
-
-
-def somebody_vanished(s):
-    return s.thefts_done > 0
-
-
-@always
-def within_limit(s):
-    return s.count < s.limit
-
-
-@always(permitted=somebody_vanished, applies=lambda configuration: configuration.COUNTED)
-def everybody_is_there(s):
-    return s.thefts_done == 0
-
-
-@sometimes
-def two_are_in(s):
-    return s.count == 2
-
-
-@always_step(applies=is_watched)
-def nobody_enters_a_closed_door(before, after, taken):
-    return taken != guest_enters or before.is_open
-'''
 
 
 def line_of(text: str, after: str) -> int:
     """The number of the first line with a text after a definition."""
-    lines = MODEL.splitlines()
+    lines = in_the_language(MODEL).splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(f"def {after}("))
     return next(number for number, line in enumerate(lines) if number > first and text in line) + 1
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "door.py").write_text(MODEL, encoding="utf-8")
-    (tmp_path / "clerks.py").write_text(CONTAINERS, encoding="utf-8")
+    write_model(tmp_path / "door.py", MODEL)
+    write_model(tmp_path / "clerks.py", CONTAINERS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -243,14 +207,18 @@ def test_guards_inside_an_if_are_found_and_a_helper_of_one_condition_is_dropped_
 
 
 def test_a_chain_loses_one_link_and_a_loop_its_guard(tmp_path: Path) -> None:
-    (tmp_path / "chain.py").write_text(
-        "from isrcheck.language import action, between, field, require\n\n\n"
-        "class State:\n    a = field(values=between(0, 3))\n\n\n"
-        "@action\ndef moves(s):\n    require(0 <= (s.a if s.a else 1) < 3 != s.a)\n"
-        "    for i in range(3):\n        require(s.a != i or i == 0)\n    s.a += 1\n",
-        encoding="utf-8",
-    )
-    found = mutants_of(tmp_path / "chain.py", "moves")
+    text = """\
+class State:
+    a = field(values=between(0, 3))
+
+@action
+def moves(s):
+    require(0 <= (s.a if s.a else 1) < 3 != s.a)
+    for i in range(3):
+        require(s.a != i or i == 0)
+    s.a += 1
+"""
+    found = mutants_of(write_model(tmp_path / "chain.py", text), "moves")
     links = "0 <= (s.a if s.a else 1)", "(s.a if s.a else 1) < 3", "3 != s.a"
     assert [one.dropped for one in found] == [*links, "s.a != i or i == 0"]
     assert [guards(one.function.routine.body) for one in found] == [
@@ -437,10 +405,8 @@ def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:
 
 
 def test_a_model_without_guards_has_no_mutants(ask, folder: Path) -> None:
-    (folder / "free.py").write_text(
-        "from isrcheck.language import Flag, action, field\n\n\nclass State:\n    a = field(values=Flag)\n\n\n"
-        "@action\ndef turns(s):\n    s.a = not s.a\n"
-    )
+    text = "class State:\n    a = field(values=Flag)\n\n@action\ndef turns(s):\n    s.a = not s.a\n"
+    write_model(folder / "free.py", text)
     code, output, _ = ask("mutate free.py")
     assert (code, output.splitlines()[-1]) == (0, "the model has no guard to drop")
 
@@ -448,62 +414,35 @@ def test_a_model_without_guards_has_no_mutants(ask, folder: Path) -> None:
 # -------------------------------------------------------------------------------------------------- two that agree
 
 
-CONTAINERS = '''\
+CONTAINERS = model(
+    domain("Clerk", 2),
+    block("Request(Record)", "sender = field(values=Clerk)"),
+    block("Desk(Record)", "seen = field(values=Set(of=Clerk))", "lane = field(values=Queue(of=Clerk, most=2))"),
+    state("waiting: Queue(of=Request, most=2)", "desk[Clerk]: Desk", "absent: Set(of=Clerk)"),
+    helper("is_next(s, c)", "len(s.waiting) > 0 and s.waiting[0].sender == c"),
+    action(
+        "asks(s, c: Clerk)",
+        "require(0 <= len(s.waiting) < 2 and c not in s.absent)",
+        "s.waiting.append(Request(sender=c))",
+        "s.desk[c].lane.append(c)",
+    ),
+    action(
+        "answered(s, c: Clerk)",
+        "require(is_next(s, c) and c in Clerk)",
+        "require(all(other == c for other in s.desk[c].seen))",
+        "for other in s.desk[c].seen:",
+        "    require(c in s.desk[other].lane)",
+        "s.absent = {c}",
+        "s.desk[c].seen = s.absent",
+        "s.waiting.popleft()",
+    ),
+    claim("always", "few_wait(s)", "len(s.desk[0].lane) < 2 or len(s.waiting) > 0"),
+)
 """Clerks queue up requests."""
-
-from isrcheck.language import Domain, Queue, Record, Set, action, always, field, require
-
-
-class Clerk(Domain, size=2):
-    pass
-
-
-class Request(Record):
-    sender = field(values=Clerk)
-
-
-class Desk(Record):
-    seen = field(values=Set(of=Clerk))
-    lane = field(values=Queue(of=Clerk, most=2))
-
-
-class State:
-    waiting = field(values=Queue(of=Request, most=2))
-    desk = field(Clerk, values=Desk)
-    absent = field(values=Set(of=Clerk))
-
-
-def is_next(s, c):
-    return len(s.waiting) > 0 and s.waiting[0].sender == c
-
-
-@action
-def asks(s, c: Clerk):
-    require(0 <= len(s.waiting) < 2 and c not in s.absent)
-    s.waiting.append(Request(sender=c))
-    s.desk[c].lane.append(c)
-
-
-@action
-def answered(s, c: Clerk):
-    require(is_next(s, c) and c in Clerk)
-    require(all(other == c for other in s.desk[c].seen))
-    for other in s.desk[c].seen:
-        require(c in s.desk[other].lane)
-    s.absent = {c}
-    s.desk[c].seen = s.absent
-    s.waiting.popleft()
-
-
-@always
-def few_wait(s):
-    return len(s.desk[0].lane) < 2 or len(s.waiting) > 0
-'''
 
 
 def test_a_condition_about_a_set_or_a_queue_is_one_condition(tmp_path: Path) -> None:
-    path = tmp_path / "clerks.py"
-    path.write_text(CONTAINERS, encoding="utf-8")
+    path = write_model(tmp_path / "clerks.py", CONTAINERS)
     found = [one for action in ("asks", "answered") for one in mutants_of(path, action)]
     assert [one.dropped for one in found] == [
         "0 <= len(s.waiting)",
@@ -613,17 +552,12 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
     ],
 )
 def test_bad_input_is_one_line(ask, line: str, says: str) -> None:
-    code, output, errors = ask(line)
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert errors.startswith(f"check: {says}")
+    assert_refused(ask(line), says)
 
 
 def test_a_model_that_leaves_a_declared_range_without_mutation_is_reported(ask, folder: Path) -> None:
-    (folder / "door.py").write_text(
-        MODEL.replace("least <= s.count <= s.most", "least <= s.count").replace(
-            "s.is_open and s.count < s.most", "s.is_open"
-        )
-    )
+    text = MODEL.replace("least <= s.count <= s.most", "least <= s.count")
+    write_model(folder / "door.py", text.replace("s.is_open and s.count < s.most", "s.is_open"))
     code, output, errors = ask("mutate door.py")
     assert code == 0
     assert set(errors.splitlines()) <= {"compiling door (once for these bounds) ..."}
@@ -644,7 +578,7 @@ def test_after_an_interrupt_the_findings_are_reported(ask, monkeypatch: pytest.M
 
     monkeypatch.setattr(mutate, "judge", judge_three)
     code, output, errors = ask("mutate door.py")
-    assert code == 130
+    assert code == INTERRUPTED
     assert errors.endswith("check: interrupted; this is what was found so far\n")
     assert output.endswith(
         "\n2 of 6 mutants killed, 3 make no difference within these bounds, 1 survives, 5 not reached\n"

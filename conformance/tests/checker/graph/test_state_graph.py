@@ -470,6 +470,7 @@ def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
 FSYNC = "isrcheck.traces.format.files.os.fsync"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("place", "error", "code", "message"),
     [
@@ -492,7 +493,7 @@ def test_an_interrupt_or_a_full_disk_leaves_no_partial_file(check, tmp_path, mon
 
 def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
     monkeypatch.setattr(FSYNC, lambda descriptor: (tmp_path / "x.dot").write_text("theirs"))
-    message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
+    message = "check: x.dot: exists already and is not overwritten; choose a new name, or add --force\n"
     assert check("graph light.py -o x.dot") == (USAGE, "", message)
     assert (tmp_path / "x.dot").read_text() == "theirs"
 

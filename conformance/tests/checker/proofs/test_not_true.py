@@ -3,22 +3,33 @@ claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 
 import pytest
 
 from conformance.tests.support.engine import checking, instance_of, joined, none_to, proofs_of, proving, verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    domain,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
-from isrcheck.checker.resources.limits import Answer, Limits, UndecidedError
+from isrcheck.checker.resources.limits import Answer, Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings
 from isrcheck.checker.results.proofs import Phase
 from isrcheck.checker.results.verdict import differences, verdicts
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models.messages import UsageError
 
 
@@ -27,27 +38,23 @@ def check(tmp_path, monkeypatch, capsys):
     return proving(cli.main, tmp_path, monkeypatch, capsys)
 
 
+@pytest.fixture
+def check_model(tmp_path, monkeypatch, capsys):
+    """Run `check model.py` on the text of a model; it looks for no proof."""
+    monkeypatch.chdir(tmp_path)
+    run = checking(cli.main, capsys)
+    return lambda text, *words: run(write_model(tmp_path / "model.py", text).name, *words)
+
+
 # ---------------------------------------------------------------------------------------------------- for every length
 
-OPEN_ARRAY = """\
-class Configuration:
-    log_size = bound(2, "size", least=1, is_open=True)
-
-class Offset(Domain, size="log_size"):
-    pass
-
-class State:
-    a = field(Offset, values=between(0, 10))
-
-@action
-def up(s, o: Offset):
-    require(s.a[o] < 10)
-    s.a[o] += 1
-
-@always(every_length=True)
-def small(s):
-    return all(s.a[o] <= 5 for o in range(s.log_size))
-"""
+OPEN_ARRAY = model(
+    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    domain("Offset", '"log_size"'),
+    state("a[Offset]: between(0, 10)"),
+    action("up(s, o: Offset)", "require(s.a[o] < 10)", "s.a[o] += 1"),
+    claim("always(every_length=True)", "small(s)", "all(s.a[o] <= 5 for o in range(s.log_size))"),
+)
 
 
 def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
@@ -55,31 +62,14 @@ def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
     assert (code, found, proofs["proved"]) == (3, {"small": "NO VIOLATION TO DEPTH"}, [])
 
 
-BEHIND_AN_ERROR = """\
-class Place(Domain, size=5):
-    pass
-
-class State:
-    x = field(values=between(0, 10))
-    a = field(Place, values=Flag)
-
-@action
-def up(s):
-    require(s.x < 10)
-    s.x += 1
-
-@always(every_length=True)
-def all_off(s):
-    return all(not s.a[p] for p in range(5))
-
-@always(every_length=True)
-def off(s):
-    return not s.a[s.x]
-
-@always(every_length=True)
-def not_seven(s):
-    return s.x != 7
-"""
+BEHIND_AN_ERROR = model(
+    domain("Place", 5),
+    state("x: between(0, 10)", "a[Place]: Flag"),
+    action("up(s)", "require(s.x < 10)", "s.x += 1"),
+    claim("always(every_length=True)", "all_off(s)", "all(not s.a[p] for p in range(5))"),
+    claim("always(every_length=True)", "off(s)", "not s.a[s.x]"),
+    claim("always(every_length=True)", "not_seven(s)", "s.x != 7"),
+)
 
 
 def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
@@ -102,28 +92,16 @@ def test_an_erring_property_is_not_proved_by_k_induction(check):
     assert proofs["proved"] == []
 
 
-NO_SMALL_NUMBERS = """\
-class Configuration:
-    k = setting(3, "k", most=3)
-    faults = budget(0, "faults")
-
-class State:
-    f = field(values=Flag)
-    left = field(values=between(0, "faults"))
-
-@action
-def count_down(s):
-    require(s.k == s.left)
-    s.left -= 1
-
-@always(every_length=True)
-def not_two(s):
-    return s.left != 2 or s.f
-"""
+NO_SMALL_NUMBERS = model(
+    configuration('k = setting(3, "k", most=3)', 'faults = budget(0, "faults")'),
+    state("f: Flag", 'left: between(0, "faults")'),
+    action("count_down(s)", "require(s.k == s.left)", "s.left -= 1"),
+    claim("always(every_length=True)", "not_two(s)", "s.left != 2 or s.f"),
+)
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
-    """Small numbers are tried first; if there are none, the earlier answer is shown."""
+    """Small numbers are tried first; if no answer has small numbers, the first answer is shown."""
     code, found, proofs = proofs_of(check, NO_SMALL_NUMBERS)
     assert (code, found) == (0, {"not_two": "PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "not_two")
@@ -131,26 +109,13 @@ def test_a_counterexample_with_numbers_outside_the_bounds(check):
     assert "left 3 -> 2" in joined(check(NO_SMALL_NUMBERS)[1])
 
 
-NO_SLICE = """\
-class Configuration:
-    n = bound(2, "size", least=1, is_open=True)
-
-class N(Domain, size="n"):
-    pass
-
-class State:
-    x = field(values=between(0, 3))
-    a = field(N, values=between(0, 1))
-
-@action
-def up(s, i: N):
-    require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)
-    s.x += 1
-
-@always(every_length=True)
-def low(s):
-    return s.x <= 3
-"""
+NO_SLICE = model(
+    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    domain("N", '"n"'),
+    state("x: between(0, 3)", "a[N]: between(0, 1)"),
+    action("up(s, i: N)", "require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)", "s.x += 1"),
+    claim("always(every_length=True)", "low(s)", "s.x <= 3"),
+)
 
 
 def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
@@ -163,100 +128,48 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
 
 # ------------------------------------------------------------------------------------------------------- within bounds
 
-ORDER = """\
-class Place(Domain, size=2):
-    pass
-
-class State:
-    x = field(values=between(0, 2))
-    y = field(values=between(0, 2))
-    a = field(Place, values=Flag)
-
-@action
-def first(s):
-    require(s.x == 0)
-    s.x = 1
-
-@action
-def second(s):
-    require(s.y == 0)
-    s.y = 2
-
-@always_step
-def fine(before, after, taken):
-    return taken != first or not before.a[before.y]
-"""
+ORDER = model(
+    domain("Place", 2),
+    state("x: between(0, 2)", "y: between(0, 2)", "a[Place]: Flag"),
+    action("first(s)", "require(s.x == 0)", "s.x = 1"),
+    action("second(s)", "require(s.y == 0)", "s.y = 2"),
+    claim("always_step", "fine(before, after, taken)", "taken != first or not before.a[before.y]"),
+)
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
-def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(tmp_path, monkeypatch, capsys, engine):
-    monkeypatch.chdir(tmp_path)
-    write_model(tmp_path / "model.py", ORDER)
-    code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
-    assert code == 12, err
+def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(check_model, engine):
+    code, out, err = check_model(ORDER, "--bound", "3", "--engine", engine)
+    assert code == VIOLATED, err
     assert "fine: index 2 of a is outside 0..1; test the index before it is used (step 2)\n" in out
 
 
-LEMMA_LEAVES = """\
-class Place(Domain, size=3):
-    pass
-
-class State:
-    x = field(values=between(0, 5))
-    a = field(Place, values=Flag)
-
-@action
-def up(s):
-    require(s.x < 2 or s.x == 3)
-    s.x += 1
-
-@lemma
-def off(s):
-    return s.x == 3 or not s.a[s.x]
-
-@always
-def low(s):
-    return s.x < 5
-"""
+LEMMA_LEAVES = model(
+    domain("Place", 3),
+    state("x: between(0, 5)", "a[Place]: Flag"),
+    action("up(s)", "require(s.x < 2 or s.x == 3)", "s.x += 1"),
+    claim("lemma", "off(s)", "s.x == 3 or not s.a[s.x]"),
+    claim("always", "low(s)", "s.x < 5"),
+)
 
 
-def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
+def test_a_lemma_that_errs_after_a_step_is_reported_as_erring_and_a_false_one_as_false(check):
     code, out, err = check(LEMMA_LEAVES)
     assert (code, err) == (0, "")
     assert "lemma off is not inductive: a step violates it: up, after which" in joined(out)
     assert "index 4 of a is outside 0..2" in joined(out)
-
-
-def test_a_false_lemma_is_reported_as_false(check):
     text = LEMMA_LEAVES.replace("s.x == 3 or not s.a[s.x]", "s.x < 2")
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
 
-MANY_STARTS = """\
-class Number(Domain, size=64):
-    pass
-
-class State:
-    x = field(values=Number)
-    y = field(values=between(0, 127))
-
-@initial
-def anywhere(s, x: Number):
-    s.x = x
-
-@action
-def rises(s):
-    require(s.y < 127)
-    s.y += 1
-
-@lemma
-def early(s):
-    return s.y < 100 and (s.x != 1 or s.y > 0)
-
-@always
-def low(s):
-    return s.y < 128
-"""
+MANY_STARTS = model(
+    domain("Number", 64),
+    state("x: Number", "y: between(0, 127)"),
+    define("initial", "anywhere(s, x: Number)", "s.x = x"),
+    action("rises(s)", "require(s.y < 127)", "s.y += 1"),
+    claim("lemma", "early(s)", "s.y < 100 and (s.x != 1 or s.y > 0)"),
+    claim("always", "low(s)", "s.y < 128"),
+)
 
 
 def test_a_lemma_that_is_false_in_one_of_many_initial_states_is_false_there(check):
@@ -276,29 +189,13 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
 
 # ----------------------------------------------------------------------------------------------- budgets without limit
 
-CRASHES = """\
-class Configuration:
-    crashes = budget(1, "crashes", option="--crashes")
-
-class State:
-    crashes_left = field(values=between(0, "crashes"))
-    x = field(values=between(0, 9))
-
-@initial
-def start(configuration):
-    yield {"crashes_left": configuration.crashes}
-
-@action
-def crash(s):
-    require(s.crashes_left > 0)
-    require(s.x < 9)
-    s.crashes_left -= 1
-    s.x = s.x
-
-@always
-def few(s):
-    return s.x <= 5
-"""
+CRASHES = model(
+    configuration('crashes = budget(1, "crashes", option="--crashes")'),
+    state('crashes_left: between(0, "crashes")', "x: between(0, 9)"),
+    define("initial", "start(configuration)", 'yield {"crashes_left": configuration.crashes}'),
+    action("crash(s)", "require(s.crashes_left > 0)", "require(s.x < 9)", "s.crashes_left -= 1", "s.x = s.x"),
+    claim("always", "few(s)", "s.x <= 5"),
+)
 
 
 @pytest.mark.parametrize(
@@ -332,25 +229,13 @@ def test_a_k_induction_proof_holds_for_the_given_budget(check):
 
 # ------------------------------------------------------------------------------------------------------ what was kept
 
-CONSTANT = """\
-from elsewhere.constants import LIMIT
-
-class State:
-    x = field(values=between(0, 9))
-
-@action
-def up(s):
-    require(s.x < LIMIT)
-    s.x += 1
-
-@always
-def low(s):
-    return s.x <= 3
-
-@always_step
-def grows(before, after):
-    return before.x < after.x
-"""
+FIVE = model(
+    "LIMIT = 5\n",
+    state("x: between(0, 9)"),
+    action("up(s)", "require(s.x < LIMIT)", "s.x += 1"),
+    claim("always", "low(s)", "s.x <= 3"),
+    claim("always_step", "grows(before, after)", "before.x < after.x"),
+)
 
 
 def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypatch):
@@ -361,51 +246,50 @@ def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypa
             monkeypatch.delitem(sys.modules, name)
         write_model(tmp_path / "elsewhere" / "constants.py", f"LIMIT = {limit}\n")
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
-        got, found, _ = proofs_of(check, CONSTANT, "--bound", "2")
+        text = FIVE.replace("LIMIT = 5", "from elsewhere.constants import LIMIT")
+        got, found, _ = proofs_of(check, text, "--bound", "2")
         assert (got, found["low"]) == (code, word)
 
 
 def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
-    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 3\n"))
-    kept = prove._kept
+    instance = instance_of(tmp_path, FIVE.replace("5", "3"))
+    preserved = prove.preserved
     with monkeypatch.context() as patched:
         patched.setattr(
             prove,
-            "_kept",
-            lambda system, claim, *rest: Answer.SECONDS if claim == "grows" else kept(system, claim, *rest),
+            "preserved",
+            lambda system, claim, *rest: Answer.SECONDS if claim == "grows" else preserved(system, claim, *rest),
         )
-        found = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
-    assert (found.stopped, list(found.proofs)) == ("seconds", ["low", "in_range"])
-    found = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
-    assert (found.is_kept, found.stopped, sorted(found.proofs)) == (False, None, ["grows", "in_range", "low"])
+        proofs = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
+    assert (proofs.stopped, list(proofs.proofs)) == ("seconds", ["low", "in_range"])
+    proofs = proof_cache.proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
+    assert (proofs.is_kept, proofs.stopped, sorted(proofs.proofs)) == (False, None, ["grows", "in_range", "low"])
 
 
 # ------------------------------------------------------------------------------------------------------------ agreement
 
 
-def five(tmp_path):
-    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n"))
-
-
 def test_an_exhaustive_search_covers_every_depth(tmp_path):
     """A faulty explorer that loses a state claims exhaustion after three levels; Z3 finds a deeper violation."""
-    instance = five(tmp_path)
+    instance = instance_of(tmp_path, FIVE)
     unrolled = ask_to_depth(instance, Limits(depth=4), only=["low"])
-    lost = Exploration(
-        instance, Limits(), levels=[1, 1, 1], depth=2, judged=2, findings={"low": Findings(Finding(), Finding())}
-    )
+    never = {"low": Findings(Finding(), Finding())}
+    lost = Exploration(instance, Limits(), levels=[1, 1, 1], depth=2, judged=2, findings=never)
     assert lost.exhausted
     assert differences(lost, unrolled) == ["low: found by the explorer never; by Z3 at step 4, steps 0 0 0 0"]
 
 
 def test_a_violation_is_kept_if_time_runs_out_before_the_least_path(tmp_path, monkeypatch):
-    def late(*given):
-        raise UndecidedError(Answer.SECONDS)
-
-    monkeypatch.setattr(bounded_model_checking._BoundedModelChecker, "_least", late)
-    unrolled = ask_to_depth(five(tmp_path), Limits(depth=6), only=["low"])
-    assert [verdict.text for verdict in verdicts(unrolled)] == ["VIOLATED at step 4", "n/a"]
-    assert unrolled.stopped == "seconds"
+    """Whichever query is the first without an answer: the violation is found, or nothing is."""
+    once, instance, outcomes = bounded_model_checking.once, instance_of(tmp_path, FIVE), []
+    for last in range(20):
+        queries = itertools.count()
+        answered = lambda *given: once(*given) if next(queries) < last else (Answer.SECONDS, None)  # noqa: B023, E731
+        monkeypatch.setattr(bounded_model_checking, "once", answered)
+        unrolled = ask_to_depth(instance, Limits(depth=6), only=["low"])
+        outcomes.append((verdicts(unrolled)[0].bare, unrolled.stopped))
+    assert ("VIOLATED at step 4", "seconds") in outcomes
+    assert {word.partition(" (")[0] for word, _ in outcomes} == {"UNDECIDED", "VIOLATED at step 4"}
 
 
 # ----------------------------------------------------------------------------------------------------- the last line
@@ -422,22 +306,25 @@ NOT_REACHED = "NOT REACHED TO DEPTH 2: high: no behaviour of at most 2 steps rea
         (("--bound", "2", "--engine", "z3"), NOT_REACHED),
     ],
 )
-def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, capsys, words, last):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    sought = "@sometimes\ndef high(s):\n    return s.x == 3\n"
-    write_model(tmp_path / "model.py", text[: text.index("@always")] + sought)
-    code, out, _ = checking(cli.main, capsys)("model.py", *words)
+def test_unsearched_depths_are_not_reported_as_searched(check_model, words, last):
+    text = FIVE[: FIVE.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
+    code, out, _ = check_model(text, *words)
     assert (code, verdict_of(out)) == (0, last)
 
 
-def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    write_model(tmp_path / "model.py", text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
-    code, out, err = checking(cli.main, capsys)("model.py")
-    assert (code, out) == (2, "")
-    assert err.endswith("low is defined twice; rename one\n")
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("@always\ndef low(s):\n    return s.x <= 9\n", "low is defined twice; rename one\n"),
+        *(
+            (f"{name} = 5\n", f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
+            for name in ("Configuration", "State")
+        ),
+    ],
+)
+def test_what_is_declared_twice_or_as_no_class_is_refused(check_model, more, said):
+    code, out, err = check_model(f"{FIVE}\n\n{more}")
+    assert (code, out, err.endswith(said)) == (2, "", True), err
 
 
 LOST = "model.py:{}: low is declared but not in the module; declare it once, outside any block, class or function"
@@ -452,41 +339,20 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
         ("@lemma\n{}\n", "model.py:{}: low has two of the language's decorators; keep one"),
     ],
 )
-def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
+def test_no_property_is_lost(check_model, around, said):
     """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
-    monkeypatch.chdir(tmp_path)
-    text = "class State:\n    x = field(values=between(0, 3))\n\n"
-    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n"
     indent = "    " if "    {}" in around else ""
     promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
-    write_model(tmp_path / "model.py", text + around.format(*promises))
-    code, out, err = checking(cli.main, capsys)("model.py")
+    code, out, err = check_model(FIVE[: FIVE.index("@always")] + around.format(*promises))
     assert (code, out) == (2, "")
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
 
 
-@pytest.mark.parametrize("name", ["Configuration", "State"])
-def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
-    monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
-    write_model(tmp_path / "model.py", f"{text}\n\n{name} = 5\n")
-    code, out, err = checking(cli.main, capsys)("model.py")
-    assert (code, out) == (2, "")
-    assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
-
-
-COUNTER = """\
-class State:
-    left = field(values=between(0, 7), initially=7)
-
-@action
-def somebody_takes_one(s):
-    s.left -= 1
-
-@always
-def never_below(s):
-    return s.left >= 0
-"""
+COUNTER = model(
+    state("left: between(0, 7), initially=7"),
+    action("somebody_takes_one(s)", "s.left -= 1"),
+    claim("always", "never_below(s)", "s.left >= 0"),
+)
 
 
 def established(proofs):
@@ -505,19 +371,12 @@ RESTS = ("it rests on in_range, which is not proved", None)
 def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
     """The step writes -1 after 7 steps; in the states without this error, the property holds."""
     code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
-    assert (code, found, proofs["proved"], proofs["premises"]) == (
-        3,
-        OPEN | {"never_below": "NO VIOLATION TO DEPTH"},
-        [],
-        [],
-    )
+    assert (code, found) == (3, OPEN | {"never_below": "NO VIOLATION TO DEPTH"})
+    assert (proofs["proved"], proofs["premises"]) == ([], [])
     assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
     code, out, _ = check(COUNTER, "--bound", "6")
     assert (code, verdict_of(out)) == (3, none_to(6) + "; not proved: never_below, in_range")
     assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
-
-
-def test_with_its_guard_the_step_stays_in_range_and_the_property_is_proved(check):
     text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (0, {"never_below": "PROVED"})
@@ -537,27 +396,12 @@ def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
         assert (code, found, established(proofs)["in_range"]) == (0, {"never_below": "PROVED"}, how)
 
 
-SEARCHED = """\
-class State:
-    a = field(values=between(0, 9))
-    b = field(values=between(0, 9))
-    c = field(values=between(0, 9), initially=3)
-
-@action
-def three_move(s):
-    require(s.a < 6)
-    s.a += 2
-    s.b += 1
-
-@action
-def it_falls(s):
-    require(s.a == 6 and s.b != 3 or s.a == 9 - 2)
-    s.c -= 5
-
-@always
-def fine(s):
-    return s.c >= 0
-"""
+SEARCHED = model(
+    state("a: between(0, 9)", "b: between(0, 9)", "c: between(0, 9), initially=3"),
+    action("three_move(s)", "require(s.a < 6)", "s.a += 2", "s.b += 1"),
+    action("it_falls(s)", "require(s.a == 6 and s.b != 3 or s.a == 9 - 2)", "s.c -= 5"),
+    claim("always", "fine(s)", "s.c >= 0"),
+)
 
 
 def test_an_exhaustive_search_establishes_the_premise(check):
@@ -567,23 +411,12 @@ def test_an_exhaustive_search_establishes_the_premise(check):
     assert (code, found, proofs["proved"]) == (3, OPEN | {"fine": "NO VIOLATION TO DEPTH"}, [])
 
 
-PROPERTY_ERRS = """\
-class Place(Domain, size=9):
-    pass
-
-class State:
-    at = field(values=between(0, 9))
-    is_marked = field(Place, values=Flag)
-
-@action
-def walker_walks(s):
-    require(s.at < 9)
-    s.at += 1
-
-@always
-def within(s):
-    return s.at <= 9
-"""
+PROPERTY_ERRS = model(
+    domain("Place", 9),
+    state("at: between(0, 9)", "is_marked[Place]: Flag"),
+    action("walker_walks(s)", "require(s.at < 9)", "s.at += 1"),
+    claim("always", "within(s)", "s.at <= 9"),
+)
 
 
 @pytest.mark.parametrize(
@@ -603,34 +436,17 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
     assert why_not(proofs)["in_range"][0] == "a step violates it"
 
 
+@pytest.mark.sampled
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
     """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
-    text = """\
-class Configuration:
-    faults = budget(1, "faults")
-
-class State:
-    faults_left = field(values=between(0, 127))
-    seen = field(values=between(0, 1))
-
-@initial
-def start(configuration):
-    yield {"faults_left": configuration.faults}
-
-@action
-def it_fails(s):
-    require(s.faults_left > 0)
-    s.faults_left -= 1
-    s.seen += 1
-
-@always
-def fine(s):
-    return s.seen <= 1
-
-@lemma
-def each_is_seen(s):
-    return s.faults_left + s.seen <= 1
-"""
+    text = model(
+        configuration('faults = budget(1, "faults")'),
+        state("faults_left: between(0, 127)", "seen: between(0, 1)"),
+        define("initial", "start(configuration)", 'yield {"faults_left": configuration.faults}'),
+        action("it_fails(s)", "require(s.faults_left > 0)", "s.faults_left -= 1", "s.seen += 1"),
+        claim("always", "fine(s)", "s.seen <= 1"),
+        claim("lemma", "each_is_seen(s)", "s.faults_left + s.seen <= 1"),
+    )
     code, found, proofs = proofs_of(check, text)
     (proof,) = proofs["proved"]
     assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
@@ -638,34 +454,19 @@ def each_is_seen(s):
 
 # ------------------------------------------------------------------------------- what was found stands beside a refusal
 
-OVER_WHAT_IS_OPEN = """\
-class Configuration:
-    log_size = bound(2, "size", least=1, is_open=True)
-
-class Offset(Domain, size="log_size"):
-    pass
-
-class State:
-    log = field(Offset, values=between(0, 3))
-    turns = field(values=between(0, 9))
-
-@action
-def clock_turns(s):
-    require(s.turns < 9)
-    s.turns += 1
-
-@always
-def early(s):
-    return s.turns < 3
-
-@always(every_length=True)
-def low(s):
-    return s.turns <= 9
-
-@always_step(every_length=True)
-def nothing_is_written(before, after):
-    return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
-"""
+OVER_WHAT_IS_OPEN = model(
+    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    domain("Offset", '"log_size"'),
+    state("log[Offset]: between(0, 3)", "turns: between(0, 9)"),
+    action("clock_turns(s)", "require(s.turns < 9)", "s.turns += 1"),
+    claim("always", "early(s)", "s.turns < 3"),
+    claim("always(every_length=True)", "low(s)", "s.turns <= 9"),
+    claim(
+        "always_step(every_length=True)",
+        "nothing_is_written(before, after)",
+        "sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))",
+    ),
+)
 
 
 def test_a_property_outside_the_abstraction_costs_no_verdict(check):
@@ -706,38 +507,18 @@ def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     ]
 
 
-HIDDEN = """\
-class Configuration:
-    n = bound(2, "size", least=1, is_open=True)
-
-class Place(Domain, size="n"):
-    pass
-
-class Node(Domain, size=3):
-    pass
-
-class State:
-    a = field(Place, values=between(0, 9))
-    b = field(Node, Place, values=between(0, 9))
-    at = field(values=between(0, 5))
-    ends = field(values=between(0, "n"))
-
-@action
-def walker_walks(s):
-    require(s.at < 5)
-    s.at += 1
-
-@action
-def somebody_acts(s, p: Place):
-    require(s.at == 5)
-    {}
-
-@always(every_length=True)
-def low(s):
-    return s.at <= 5
-"""
+HIDDEN = model(
+    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    domain("Place", '"n"'),
+    domain("Node", 3),
+    state("a[Place]: between(0, 9)", "b[Node, Place]: between(0, 9)", "at: between(0, 5)", 'ends: between(0, "n")'),
+    action("walker_walks(s)", "require(s.at < 5)", "s.at += 1"),
+    action("somebody_acts(s, p: Place)", "require(s.at == 5)", "{}"),
+    claim("always(every_length=True)", "low(s)", "s.at <= 5"),
+)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "erring",
     [
@@ -752,13 +533,13 @@ def low(s):
 def test_an_error_outside_the_abstraction_leaves_everything_unproved(check, erring):
     code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
     assert (code, proofs["proved"]) == (3, [])
-    assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
+    assert {lost["property"] for lost in proofs["not_proved"] if lost["every_length"]} == {"low", "in_range"}
 
 
 @pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
 def test_without_errors_a_property_is_proved_for_every_length(check, kept):
     code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
-    assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
+    assert (code, found, [proof["every_length"] for proof in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
     assert established(proofs)["every length"] == "proved"
 
 
@@ -770,31 +551,23 @@ def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
     assert established(proofs)["in_range"] == "open"
 
 
-WITHOUT_A_STEP = """\
-class Configuration:
-    rounds = bound(2, "rounds")
-
-class Node(Domain, size=2):
-    pass
-
-class State:
-    x = field(values=between(0, 3))
-    y = field(values=between(0, 2))
-    z = field(values=between(-1, 2))
-    is_on = field(values=Flag)
-    is_lit = field(Node, Node, values=Flag)
-
-@action
-def somebody_adds(s, p: Node):
-    require(s.z < s.is_on or p == s.x)
-    for turn in range(s.rounds):
-        s.is_on = s.is_lit[p][min(s.x, 1)]
-    s.z += s.rounds
-
-@always_step
-def stays_lit(before, after):
-    return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
-"""
+WITHOUT_A_STEP = model(
+    configuration('rounds = bound(2, "rounds")'),
+    domain("Node", 2),
+    state("x: between(0, 3)", "y: between(0, 2)", "z: between(-1, 2)", "is_on: Flag", "is_lit[Node, Node]: Flag"),
+    action(
+        "somebody_adds(s, p: Node)",
+        "require(s.z < s.is_on or p == s.x)",
+        "for turn in range(s.rounds):",
+        "    s.is_on = s.is_lit[p][min(s.x, 1)]",
+        "s.z += s.rounds",
+    ),
+    claim(
+        "always_step",
+        "stays_lit(before, after)",
+        "before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x",
+    ),
+)
 
 
 def test_the_premise_can_be_violated_by_a_step_without_successor(check):

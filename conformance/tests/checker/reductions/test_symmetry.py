@@ -11,12 +11,13 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, TESTS, model_text
 from conformance.tests.sampling import exhaustive, sampled
-from conformance.tests.support.small_models import in_the_language, write_model
+from conformance.tests.support.small_models import action, claim, define, helper, in_the_language, model, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, SingleThread
@@ -32,6 +33,7 @@ from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
@@ -39,6 +41,8 @@ from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import error_of
+
+pytestmark = pytest.mark.sampled
 
 MEMORY = 1 << 28
 
@@ -191,30 +195,24 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
         certify(reduced)
         symmetry = reduction.symmetry
         assert symmetry is not None
-        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations()} for one in states_of(reduced)]
+        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations} for one in states_of(reduced)]
         assert sum(map(len, orbits)) == whole.distinct == len(set().union(*orbits)), number
     assert compared >= 3
 
 
 # ------------------------------------------------------------------------------------------------------ initial states
 
-STARTS = """
-
-@initial
-def one_is_up(configuration):
-    for up in range(configuration.nodes):
-        for total in (1, 0):
-            yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}
-
-@action
-def goes_down(s, n: Node):
-    require(s.up[n])
-    s.up[n] = False
-
-@always
-def total_is_odd_while_nobody_is_up(s):
-    return s.total == 1 or any(s.up[n] for n in range(s.nodes))
-"""
+STARTS = model(
+    define(
+        "initial",
+        "one_is_up(configuration)",
+        "for up in range(configuration.nodes):",
+        "    for total in (1, 0):",
+        '        yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}',
+    ),
+    action("goes_down(s, n: Node)", "require(s.up[n])", "s.up[n] = False"),
+    claim("always", "total_is_odd_while_nobody_is_up(s)", "s.total == 1 or any(s.up[n] for n in range(s.nodes))"),
+)
 
 
 def written(folder: Path, text: str, name: str = "model", **changes: str) -> Path:
@@ -248,29 +246,24 @@ def test_elements_that_differ_in_the_initial_states_are_not_exchanged(tmp_path: 
 
 # -------------------------------------------------------------------------------------------------------- out of range
 
-LEAVES = """
-
-@action
-def one_rises(s, n: Node):
-    require(not any(s.up[x] for x in range(s.nodes)))
-    s.level[n] = 1
-    for x in range(s.nodes):
-        s.up[x] = True
-
-def is_nobody_up(s):
-    return not any(s.up[x] for x in range(s.nodes))
-
-@always
-def fine(s):
-    return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
-"""
+LEAVES = model(
+    action(
+        "one_rises(s, n: Node)",
+        "require(not any(s.up[x] for x in range(s.nodes)))",
+        "s.level[n] = 1",
+        "for x in range(s.nodes):",
+        "    s.up[x] = True",
+    ),
+    helper("is_nobody_up(s)", "not any(s.up[x] for x in range(s.nodes))"),
+    claim("always", "fine(s)", "is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))"),
+)
 
 
 @pytest.mark.parametrize("level", ["s.level[x]", "1 - s.level[x]"])
 @pytest.mark.parametrize("end", ["s.nodes", "s.nodes + s.pick", "max(s.nodes, 1)"])
 def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: str, level: str, tmp_path: Path) -> None:
     """There is one key, and no node has it: the fold is decided by the first node that is looked at, if its level is a
-    key. If it is not, the range is left. So one permutation of a state leaves it, and another one does not."""
+    key. If it is not, the range is left. So some permutations of a state leave it, and others do not."""
     text = LEAVES.replace("[LEVEL] for x in range(s.nodes)", f"[{level}] for x in range({end})")
     instance = load_file(written(tmp_path, text)).instance()
     reduction, _ = reduction_of(instance, symmetry=True, dead=False)
@@ -281,21 +274,11 @@ def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: s
     assert (reduced.findings, reduced.levels, reduced.reduction) == (whole.findings, whole.levels, "")
 
 
-GROWS = """
-
-@action
-def rises(s, n: Node):
-    s.up[n] = True
-
-@action
-def grows(s, n: Node):
-    require(s.up[n])
-    s.level[n] += 1
-
-@always
-def not_all_are_full(s):
-    return not all(s.level[x] == 2 for x in range(s.nodes))
-"""
+GROWS = model(
+    action("rises(s, n: Node)", "s.up[n] = True"),
+    action("grows(s, n: Node)", "require(s.up[n])", "s.level[n] += 1"),
+    claim("always", "not_all_are_full(s)", "not all(s.level[x] == 2 for x in range(s.nodes))"),
+)
 
 
 def searched_first(instance: Instance, reduction: Reduction, depth: int | None = None) -> tuple[Exploration, Kernel]:
@@ -441,7 +424,8 @@ def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path:
         has_erred = "in_range" in first.findings
         counts["erred"] += has_erred
         counts["repeated"] += has_erred and kernel.may_overreport
-        cut = concluded(first, kernel, lambda kernel, limits: (_ for _ in ()).throw(KeyboardInterrupt))
+        search = Mock(side_effect=[first, KeyboardInterrupt])
+        cut = concluded(search, kernel, first.limits)
         reduced = searched(instance, reduction, 4)
         assert depths(whole) == depths(reduced), number
         assert (reduced.reduction == "") == (has_erred and kernel.may_overreport)
@@ -494,7 +478,7 @@ def test_a_declared_domain_is_used_unless_every_state_is_wanted(
         (["--continue"], "reduction      no symmetry: --continue counts every violating state\n"),
     ):
         code, out = check(capsys, tmp_path, path, *words, "--details")
-        assert code == 12
+        assert code == VIOLATED
         assert "\n8 distinct states, " in out
         assert why in out
     ordered = STARTS.replace("    require(s.up[n])", "    require(s.up[n] and n < 2)")
@@ -728,7 +712,7 @@ def compare(instance: Instance, sorts: list[Sort], chance: random.Random) -> Non
     layouts = [layout for layout in instance.layouts.values() for _ in range(layout.count)]
     for _ in range(8):
         state = tuple(chance.randint(layout.low, layout.high) for layout in layouts)
-        images = chance.choice(symmetry.all_permutations)
+        images = chance.choice(symmetry.permutations)
         other = symmetry.permuted(state, images)
         for step in chance.sample(instance.steps, 20):
             there = instance.step(symmetry.step(instance, step.number, images))

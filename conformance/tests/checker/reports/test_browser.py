@@ -11,6 +11,7 @@ from isrcheck.checker import cli
 from isrcheck.commands.exit_codes import VIOLATED
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
     monkeypatch.chdir(tmp_path)

@@ -16,23 +16,23 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.checker.spark.test_search import asked, on_spark
 from conformance.tests.checker.test_process import run
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
-from isrcheck.checker.compile import instance_specification as subject
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources import cache
-from isrcheck.checker.resources.cache import can_keep, keep, kept, why_not_kept
+from isrcheck.checker.resources.cache import keep, kept, why_not_kept
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.proofs import Phase
-from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.request import Mode, SparkRequest
-from isrcheck.checker.spark.session import Session, SparkOptions
+from isrcheck.checker.spark.request import Mode
+from isrcheck.checker.spark.session import Session
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
@@ -66,16 +66,14 @@ def may_end(s):
 def file(tmp_path: Path) -> Path:
     """A file in the cache."""
     path = tmp_path / "cache" / "kernels" / "one.o"
-    assert can_keep(path)
     keep(path, b"content")
     assert kept(path) == b"content"
     return path
 
 
 def test_folders_are_private_to_the_user(file: Path) -> None:
-    assert [oct(path.stat().st_mode & 0o7777) for path in (file.parent.parent, file.parent, file)] == [
-        "0o700", "0o700", "0o600"
-    ]  # fmt: skip
+    modes = [path.stat().st_mode & 0o7777 for path in (file.parent.parent, file.parent, file)]
+    assert modes == [0o700, 0o700, 0o600]
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -86,13 +84,14 @@ def test_content_is_bound_to_its_name(file: Path) -> None:
         assert kept(other) is None
 
 
-@pytest.mark.parametrize("at", range(0, 39, 3))
-def test_a_changed_byte_is_detected(file: Path, at: int) -> None:
-    content = bytearray(file.read_bytes())
-    assert len(content) == 39
-    content[at] ^= 1
-    file.write_bytes(content)
-    assert kept(file) is None
+def test_a_changed_byte_is_detected(file: Path) -> None:
+    content = file.read_bytes()
+    assert len(content) == cache.DIGEST_BYTES + len(b"content")
+    for place in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        file.write_bytes(changed)
+        assert kept(file) is None
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o702])
@@ -117,15 +116,13 @@ def test_a_folder_of_another_user_is_not_used(file: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("above", [-1, 0, 1])
-def test_a_file_or_folder_with_another_owner_is_not_used(
-    file: Path, monkeypatch: pytest.MonkeyPatch, above: int
-) -> None:
+def test_a_file_or_folder_of_another_owner_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch, above: int) -> None:
     path = file if above < 0 else file.parents[above]
     given_away, fstat = path.stat().st_ino, os.fstat
 
     def owned(number: int) -> os.stat_result:
-        found = fstat(number)
-        return os.stat_result((*found[:4], found.st_uid + 1, *found[5:])) if found.st_ino == given_away else found
+        status = fstat(number)
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:])) if status.st_ino == given_away else status
 
     monkeypatch.setattr(cache.os, "fstat", owned)
     assert kept(file) is None
@@ -175,11 +172,11 @@ def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
     assert check(tmp_path)[::2] == (0, "compiling model (once for these bounds) ...\n")
     (good,) = (tmp_path / "cache" / "kernels").iterdir()
     write_model(tmp_path / "model.py", MODEL.format(step=1))
-    assert check(tmp_path)[0] == 12
+    assert check(tmp_path)[0] == VIOLATED
     (bad,) = set((tmp_path / "cache" / "kernels").iterdir()) - {good}
     shutil.copy(good, bad)
     code, out, err = check(tmp_path)
-    assert (code, "VIOLATED at step 3" in out) == (12, True)
+    assert (code, "VIOLATED at step 3" in out) == (VIOLATED, True)
     assert err == f"compiling model again ({bad} is damaged) ...\n"
 
 
@@ -252,7 +249,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 
     def loaded(limit: str, text: str = TEXT, more: str = "") -> Model:
         write_model(tmp_path / "own" / "counter.py", text)
-        write_model(shared / "lib" / "limits.py", f"LIMIT = {limit}\n{more}")
+        (shared / "lib" / "limits.py").write_text(f"LIMIT = {limit}\n{more}")
         forget()
         return registry.load_file(tmp_path / "own" / "counter.py")
 
@@ -267,30 +264,33 @@ def forget() -> None:
 
 # ------------------------------------------------------------------------------------------------- what it depends on
 
+IMPORT = "from lib.limits import LIMIT\n"
+OF_MODULE = TEXT.replace("class Conf", "LIMIT = limits.LIMIT\n\nclass Conf")
+"""The constant is taken from the module, which is still to be imported."""
+
+UNUSED = TEXT.replace("= LIMIT", "= 5")
+"""The constant is imported, and still to be used."""
+
+STARTS = STARTING.replace("= LIMIT", "= 5")
+
 WAYS = {
     "from a module": TEXT,
-    "by the module": TEXT.replace("from lib.limits import LIMIT\n", BY_MODULE).replace(
-        "class Conf", "LIMIT = limits.LIMIT\n\nclass Conf"
-    ),
-    "from the package": TEXT.replace("from lib.limits import LIMIT\n", "from lib import limits\n").replace(
-        "class Conf", "LIMIT = limits.LIMIT\n\nclass Conf"
-    ),
+    "by the module": OF_MODULE.replace(IMPORT, BY_MODULE),
+    "from the package": OF_MODULE.replace(IMPORT, "from lib import limits\n"),
     "under another name": TEXT.replace("import LIMIT", "import LIMIT as HIGHEST").replace("= LIMIT", "= HIGHEST"),
-    "by what starts it": STARTING.replace("from lib.limits import LIMIT\n", BY_MODULE).replace("= LIMIT", "= 5"),
-    "by what applies": TEXT.replace("@always\n", "@always(applies=lambda configuration: LIMIT > 3)\n").replace(
-        "= LIMIT", "= 5"
+    "by what starts it": STARTS.replace(IMPORT, BY_MODULE),
+    "by what applies": UNUSED.replace("@always\n", "@always(applies=lambda configuration: LIMIT > 3)\n"),
+    "by a contradiction": f"{UNUSED}\n\n@contradiction\ndef c(configuration):\n    return LIMIT > 9\n",
+    "by a size": UNUSED.replace("between(0, 9)", "between(0, lambda configuration: LIMIT)"),
+    "by the bounds of a field": UNUSED.replace("between(0, 9)", "between(0, LIMIT + 4)"),
+    "by a default": UNUSED.replace("setting(0", "setting(LIMIT"),
+    "inside a function that starts it": STARTS.replace(IMPORT, "").replace(
+        '    yield {"', '    from lib import limits\n    yield {"'
     ),
-    "by a contradiction": TEXT.replace("= LIMIT", "= 5")
-    + "\n\n@contradiction\ndef c(configuration):\n    return LIMIT > 9\n",
-    "by a size": TEXT.replace("= LIMIT", "= 5").replace("between(0, 9)", "between(0, lambda configuration: LIMIT)"),
-    "by the bounds of a field": TEXT.replace("= LIMIT", "= 5").replace("between(0, 9)", "between(0, LIMIT + 4)"),
-    "by a default": TEXT.replace("= LIMIT", "= 5").replace("setting(0", "setting(LIMIT"),
-    "inside a function that starts it": STARTING.replace("from lib.limits import LIMIT\n", "")
-    .replace('    yield {"', '    from lib import limits\n    yield {"')
-    .replace("= LIMIT", "= 5"),
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS)
 def test_a_constant_of_another_folder_counts(load: Load, way: str) -> None:
     text = WAYS[way]
@@ -317,6 +317,7 @@ def test_an_equivalent_text_keeps_the_digest(load: Load, text: str, old: str, ne
     assert load("5", text).digest == load("5", text, '"""A text."""\n# and a comment\n').digest
 
 
+@pytest.mark.sampled
 def test_constructs_of_the_language_count_by_meaning(load: Load) -> None:
     """If the model uses plain Python, the text of all files counts."""
     unused, says = TEXT + "\nUNUSED = 1\n", TEXT.replace('"where it starts"', '"its start"')
@@ -379,14 +380,14 @@ def depth_of(instance: Instance, kernels: Kernels) -> int | None:
 def test_proofs(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
 
-    def found(limit: str, more: str = "") -> tuple[bool, list[str]]:
+    def proofs(limit: str, more: str = "") -> tuple[bool, list[str]]:
         instance = load(limit, TEXT, more).instance()
-        one = proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
-        return one.is_kept, list(one.proofs)
+        proofs = proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
+        return proofs.is_kept, list(proofs.proofs)
 
-    assert found("5") == (False, ["stays_low", "in_range"])
-    assert found("5", "# a comment\n") == (True, ["stays_low", "in_range"])
-    assert found("3") == (False, ["in_range"])
+    assert proofs("5") == (False, ["stays_low", "in_range"])
+    assert proofs("5", "# a comment\n") == (True, ["stays_low", "in_range"])
+    assert proofs("3") == (False, ["in_range"])
 
 
 def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
@@ -410,7 +411,7 @@ def test_a_sweep_from_other_initial_states(
 
     def swept(starts_at: str) -> tuple[int, str]:
         monkeypatch.setenv("STARTS_AT", starts_at)
-        subject._instance.cache_clear()  # as in a process of its own
+        InstanceSpecification.instance.cache_clear()  # as in a process of its own
         code = cli.main(["sweep", "counter.py", "--vary", "start=0,1", "--out", "kept"])
         return code, capsys.readouterr().err
 
@@ -422,15 +423,10 @@ def test_a_sweep_from_other_initial_states(
 
 def test_checkpoints_and_executors(load: Load, local_spark: Session, tmp_path: Path) -> None:
     """The package is sent with the model, and a checkpoint of the old model is not resumed."""
-    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
 
     def levels(limit: str) -> list[int]:
-        instance = load(limit).instance()
-        given = Kernels().of(instance), False, lambda progress: None
-        found, _ = explore_on_spark(
-            local_spark, how, instance, Limits(2, 1 << 28), given[0], count_all=False, report=given[2]
-        )
-        return found.levels
+        request = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
+        return on_spark(local_spark, load(limit).instance(), Limits(2, 1 << 28), request)[0].levels
 
     assert levels("5") == [1, 1, 1]
     with pytest.raises(UsageError, match=r"kept: it belongs to another search \(model differs\); name a new folder"):
@@ -449,16 +445,15 @@ def test_all_parts_of_a_model_are_sent_to_executors(load: Load) -> None:
 def test_traces(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
     model = load("3")
     instance = model.instance()
-    steps = list(instance.steps) * 4
-    found = behaviour(instance, 0, steps, "stays_low", "check counter.py", "VIOLATED")
-    write_model(Path("found.itf.json"), itf.to_text(found))
+    history = behaviour(instance, 0, list(instance.steps) * 4, "stays_low", "check counter.py", "VIOLATED")
+    Path("found.itf.json").write_text(itf.to_text(history))
     assert trace_cli.main(["show", "found.itf.json", "--model", "counter.py"]) == 0
     other = load("4")
     capsys.readouterr()
     forget()
     assert trace_cli.main(["show", "found.itf.json", "--model", "counter.py"]) == 2
     assert (
-        f"written with another version of model counter (digest {model.digest[:8]}, the given one has"
+        f"written with another version of model counter (digest {model.digest[:8]}; the given version has"
         f" {other.digest[:8]}); write the trace again with check" in capsys.readouterr().err
     )
 
@@ -487,9 +482,9 @@ def test_recorded_verdicts_on_another_model(
     today = registry.load("examples/two_phase_commit")[0].digest
     record_of = matrix.recorded
 
-    def told(digest: str) -> tuple[int, list[str], str]:
+    def compared(digest: str) -> tuple[int, list[str], str]:
         content = RECORD.replace("DIGEST", digest).replace("[run.violated]", f"[run.violated]\n{depth}")
-        write_model(Path("verdicts.toml"), content)
+        Path("verdicts.toml").write_text(content)
         monkeypatch.setattr(matrix, "recorded", lambda: record_of(Path("verdicts.toml")))
         code = cli.main(["--details"])
         lines = capsys.readouterr().out.splitlines()
@@ -501,11 +496,11 @@ def test_recorded_verdicts_on_another_model(
         f' {today[:8]}): check every cell, then write examples/two_phase_commit = "{today}" under [digest] in that file'
     )
     if depth:  # what is missing is graver
-        assert told(today)[::2] == (10, "recorded, but not found")
-        assert told("0" * 64) == (10, [changed, matrix.CLOSING[matrix.Match.MISSING]], "recorded, but not found")
+        assert compared(today)[::2] == (10, "recorded, but not found")
+        assert compared("0" * 64) == (10, [changed, matrix.CLOSING[matrix.Match.MISSING]], "recorded, but not found")
     else:
-        assert told(today) == (0, ["", matrix.CLOSING[matrix.Match.SAME]], "as recorded")
-        assert told("0" * 64) == (10, [changed, matrix.CLOSING[matrix.Match.STALE]], "recorded of another model")
+        assert compared(today) == (0, ["", matrix.CLOSING[matrix.Match.SAME]], "as recorded")
+        assert compared("0" * 64) == (10, [changed, matrix.CLOSING[matrix.Match.STALE]], "recorded of another model")
 
 
 def test_the_recorded_verdicts_are_on_the_current_model() -> None:

@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,77 +26,67 @@ from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
+pytestmark = pytest.mark.sampled
+
 M = 1 << 20
 V2 = "29 23 0:26 {top} {mounted} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = "34 25 0:29 {top} {mounted} rw,nosuid - cgroup cgroup rw,memory\n"
 CPU = "35 25 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 
 
-def machine(root: Path, groups: str, mounts: str, limits: dict[str, str]) -> Path:
-    (root / "proc/self").mkdir(parents=True)
-    write_model(root / "proc/self/cgroup", groups)
-    write_model(root / "proc/self/mountinfo", mounts)
-    for name, limit in limits.items():
+def machine(root: Path, groups: str, mounts: str, limits: Mapping[str, object]) -> Path:
+    texts = {"proc/self/cgroup": groups, "proc/self/mountinfo": mounts}
+    for name, text in (texts | {name: f"{limit}\n" for name, limit in limits.items()}).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        write_model(root / name, f"{limit}\n")
+        (root / name).write_text(text)
     return root
 
 
+CGROUP = V2.format(top="/", mounted="/sys/fs/cgroup")
+IN_DOCKER = V2.format(top="/docker/x", mounted="/sys/fs/cgroup")
+OLDER = V1.format(top="/", mounted="/sys/fs/cgroup/memory")
+UNIFIED = V2.format(top="/", mounted="/sys/fs/cgroup/unified")
+SPACED = V2.format(top="/", mounted="/sys/fs/c\\040group")
+WITHOUT_LIMIT = "9223372036854771712"
+
 CASES = {
-    "own group": (
-        ("0::/a/b\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
-        {"sys/fs/cgroup/a/b/memory.max": f"{64 * M}", "sys/fs/cgroup/a/memory.max": "max"},
-        64,
-    ),
-    "group around it": (
-        ("0::/a/b/c\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
-        {"sys/fs/cgroup/a/b/c/memory.max": f"{64 * M}", "sys/fs/cgroup/a/memory.max": f"{32 * M}"},
-        32,
-    ),
-    "inside a container": (
-        ("0::/\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
-        {"sys/fs/cgroup/memory.max": f"{48 * M}"},
-        48,
-    ),
+    "own group": ("0::/a/b\n", CGROUP, {"a/b/memory.max": 64 * M, "a/memory.max": "max"}, 64),
+    "group around it": ("0::/a/b/c\n", CGROUP, {"a/b/c/memory.max": 64 * M, "a/memory.max": 32 * M}, 32),
+    "inside a container": ("0::/\n", CGROUP, {"memory.max": 48 * M}, 48),
     "mounted from the container's group on": (
-        ("0::/docker/x/inner\n", V2.format(top="/docker/x", mounted="/sys/fs/cgroup")),
-        {"sys/fs/cgroup/memory.max": f"{48 * M}", "sys/fs/cgroup/inner/memory.max": f"{40 * M}"},
+        "0::/docker/x/inner\n",
+        IN_DOCKER,
+        {"memory.max": 48 * M, "inner/memory.max": 40 * M},
         40,
     ),
-    "outside of what is mounted": (
-        ("0::/elsewhere\n", V2.format(top="/docker/x", mounted="/sys/fs/cgroup")),
-        {"sys/fs/cgroup/memory.max": f"{48 * M}"},
-        48,
-    ),
+    "outside of what is mounted": ("0::/elsewhere\n", IN_DOCKER, {"memory.max": 48 * M}, 48),
     "the older kind": (
-        ("5:cpu,cpuacct:/a\n4:memory:/a/b\n", CPU + V1.format(top="/", mounted="/sys/fs/cgroup/memory")),
+        "5:cpu,cpuacct:/a\n4:memory:/a/b\n",
+        CPU + OLDER,
         {
-            "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes": "9223372036854771712",
-            "sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{32 * M}",
-            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{96 * M}",
+            "memory/a/b/memory.limit_in_bytes": WITHOUT_LIMIT,
+            "memory/a/memory.limit_in_bytes": 32 * M,
+            "memory/memory.limit_in_bytes": 96 * M,
         },
         32,
     ),
     "both kinds": (
-        (
-            "4:memory:/a\n0::/a\n",
-            V1.format(top="/", mounted="/sys/fs/cgroup/memory") + V2.format(top="/", mounted="/sys/fs/cgroup/unified"),
-        ),
-        {"sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{24 * M}", "sys/fs/cgroup/unified/a/memory.max": "max"},
+        "4:memory:/a\n0::/a\n",
+        OLDER + UNIFIED,
+        {"memory/a/memory.limit_in_bytes": 24 * M, "unified/a/memory.max": "max"},
         24,
     ),
-    "a space in the path": (
-        ("0::/a b\n", V2.format(top="/", mounted="/sys/fs/c\\040group")),
-        {"sys/fs/c group/a b/memory.max": f"{64 * M}"},
-        64,
-    ),
+    "a space in the path": ("0::/a b\n", SPACED, {"../c group/a b/memory.max": 64 * M}, 64),
 }
+"""The group of the process, what is mounted, the limits of files in sys/fs/cgroup, and the least limit in MiB."""
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_smallest_limit_applies(tmp_path: Path, case: str) -> None:
-    told, limits, megabytes = CASES[case]
-    assert machine_memory(machine(tmp_path, *told, limits)) == megabytes * M
+    groups, mounts, limits, megabytes = CASES[case]
+    files = {f"sys/fs/cgroup/{name}": limit for name, limit in limits.items()}
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    assert machine_memory(machine(tmp_path, groups, mounts, files)) == megabytes * M
 
 
 @pytest.mark.parametrize(
@@ -106,6 +97,9 @@ def test_without_a_limit_the_machines_memory_applies(tmp_path: Path, groups: str
 
 
 SECONDS = 1
+STATES_A_SECOND = 200_000
+"""Few enough for a slow machine."""
+
 LATE = 2.0
 ABOVE = 250 << 20
 
@@ -159,12 +153,12 @@ def folder(tmp_path: Path) -> Path:
 
 MEASURE = """
 import resource, subprocess, sys
-with open(sys.argv[1], "w") as told:
-    done = subprocess.run(sys.argv[2:], stdout=told)
+with open(sys.argv[1], "w") as out:
+    done = subprocess.run(sys.argv[2:], stdout=out)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
-"""A small process in between: what a child is said to have held begins with what its parent holds."""
+"""A small process in between: the peak memory of a child is at least that of its parent at its start."""
 
 
 def process(folder: Path, words: str) -> tuple[int, str, float, int]:
@@ -174,20 +168,11 @@ def process(folder: Path, words: str) -> tuple[int, str, float, int]:
     proofs that another command has kept take no time and no memory.
     """
     environment = os.environ | ({"ISRCHECK_CACHE": str(folder / "cache")} if "--prove" in words else {})
-    command = [
-        sys.executable,
-        "-c",
-        MEASURE,
-        str(folder / "told"),
-        sys.executable,
-        "-m",
-        "isrcheck.checker",
-        *words.split(),
-    ]
-    told = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
-    ).stdout.split()
-    return int(told[0]), (folder / "told").read_text(), float(told[1]), int(told[2]) << 10
+    command = [sys.executable, "-m", "isrcheck.checker", *words.split()]
+    measure = [sys.executable, "-c", MEASURE, str(folder / "out"), *command]
+    done = subprocess.run(measure, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    code, seconds, kibibytes = done.stdout.split()
+    return int(code), (folder / "out").read_text(), float(seconds), int(kibibytes) << 10
 
 
 FORMS = [
@@ -210,7 +195,7 @@ FORMS = [
 
 
 SHORTER = {"published": 0.5}
-"""What a fast machine ends within little more than `SECONDS` is given less: all fifty rows took 1.7 s there."""
+"""Forms that a fast machine completes in little more than `SECONDS` get less: all fifty rows took 1.7 s there."""
 
 
 FIRST = FORMS[::3]
@@ -220,7 +205,7 @@ FIRST = FORMS[::3]
 @pytest.mark.parametrize("form", sampled(FORMS, lambda form: form in FIRST))
 def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> None:
     seconds = SHORTER.get(form, SECONDS)
-    write_model(folder / "topic.properties", "replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
+    (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
     code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
     assert (code, took < seconds + LATE) == (3, True), (code, took, text)
     assert "UNDECIDED" in text or "undecided" in text or "Cannot tell" in text
@@ -241,13 +226,13 @@ def test_no_search_starts_from_only_some_initial_states(folder: Path) -> None:
 
 def test_many_initial_states_are_built_quickly_and_their_time_is_reported(folder: Path) -> None:
     instance = registry.load_file(folder / "slow.py").instance(None, {"how": 3})
-    told: list[tuple[int, float]] = []
+    reports: list[tuple[int, float]] = []
 
     class EnoughError(Exception):
         pass
 
     def watch(count: int, size: int) -> None:
-        told.append((count, time.thread_time()))
+        reports.append((count, time.thread_time()))
         assert size > 5 * count
         if count > 600_000:
             raise EnoughError
@@ -255,8 +240,8 @@ def test_many_initial_states_are_built_quickly_and_their_time_is_reported(folder
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(EnoughError):
         instance.enumerated(watch)
-    (first, began), (last, ended) = told[0], told[-1]
-    assert (last - first) / (ended - began) > 200_000
+    (first, began), (last, ended) = reports[0], reports[-1]
+    assert (last - first) / (ended - began) > STATES_A_SECOND
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
     assert not instance.is_enumerated
 
@@ -354,7 +339,7 @@ def test_a_kernel_that_is_compiled_in_the_middle_of_a_walk_keeps_the_limit(leavi
     assert (found.stopped, found.walks) == ("seconds", 0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")

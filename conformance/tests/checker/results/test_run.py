@@ -14,7 +14,16 @@ from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import BmcResult, Findings
-from isrcheck.checker.results.run import CommandResult, Part, Run, Z3Agreement, as_object, text, verdict_line
+from isrcheck.checker.results.run import (
+    CommandResult,
+    Part,
+    Run,
+    Z3Agreement,
+    as_object,
+    search_summary,
+    text,
+    verdict_line,
+)
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.summary import SparkSummary
@@ -65,12 +74,18 @@ def z3(run, judged, stopped=None):
 
 
 @pytest.mark.parametrize(
-    ("parts", "engine", "counts_once"),
-    [((), "local", True), ((DISK,), "local", True), ((SPARK,), "spark", False), ((Notes(),), "local", True)],
+    ("parts", "engine", "how", "counts_once"),
+    [
+        ((), "local", "breadth first", True),
+        ((DISK,), "local", "breadth first", True),
+        ((SPARK,), "spark", "breadth first on Spark", False),
+        ((Notes(),), "local", "breadth first", True),
+    ],
 )
-def test_the_engine_of_a_run_follows_from_its_parts(searched, parts, engine, counts_once):
+def test_the_engine_of_a_run_follows_from_its_parts(searched, parts, engine, how, counts_once):
     run = searched(1, parts=parts)
     assert (run.engine, run.counts_once) == (engine, counts_once)
+    assert search_summary(run)[2].startswith(f"{how}, every behaviour of at most 1 step, ")
     assert [run.part(type(part)) for part in parts] == list(parts)
     assert run.part(Z3Agreement) is None
 

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.report import cases_of, run_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, domain, model, state, write_model
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
@@ -20,45 +20,26 @@ from isrcheck.checker.simulation import walks
 from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
+from isrcheck.commands.exit_codes import UNDECIDED, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.traces.format import files
 
-WALK = '''"""A walker on a line, who sometimes jumps."""
-
-class Length(Domain, size=4):
-    pass
-
-class State:
-    place = field(values=between(0, 30))
-    jumps = field(values=between(0, 9))
-
-@action
-def goes(s):
-    require(s.place < 30)
-    s.place += 1
-
-@action
-def jumps(s, length: Length):
-    require(s.place + length <= 30 and s.jumps < 5)
-    s.place += length
-    s.jumps += 1
-
-@action
-def flies(s):
-    require(s.place > 30)
-
-@always
-def stays_near(s):
-    return s.place < 12
-
-@always_step
-def is_slow(before, after):
-    return after.place - before.place < {step}
-
-@sometimes
-def arrives(s):
-    return s.place == 30
-'''
+WALK = model(
+    domain("Length", 4),
+    state("place: between(0, 30)", "jumps: between(0, 9)"),
+    action("goes(s)", "require(s.place < 30)", "s.place += 1"),
+    action(
+        "jumps(s, length: Length)",
+        "require(s.place + length <= 30 and s.jumps < 5)",
+        "s.place += length",
+        "s.jumps += 1",
+    ),
+    action("flies(s)", "require(s.place > 30)"),
+    claim("always", "stays_near(s)", "s.place < 12"),
+    claim("always_step", "is_slow(before, after)", "after.place - before.place < {step}"),
+    claim("sometimes", "arrives(s)", "s.place == 30"),
+)
+"""A walker on a line, who sometimes jumps."""
 
 FIGURES = (200, 4000, 4200, 20, 0, [4000, 1973, 0], [3001, 999, 0], 11892)
 """Of 200 walks of 20 steps with seed 7: walks, steps, states, longest, ended, enabled, taken, generated."""
@@ -151,6 +132,7 @@ def test_actions_are_chosen_with_equal_chance(walk) -> None:
     assert abs(goes - jumps) < 800
 
 
+@pytest.mark.sampled
 def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
     request = SimulationRequest(20_000, 2, 1, weights={"jumps": 3, "flies": 100})
     goes, jumps, flies = simulate(walk(), kernel_of(walk()), request).taken.tolist()
@@ -209,7 +191,7 @@ def test_covered_values_are_printed_and_in_the_object(walk, check) -> None:
 def test_a_report_has_what_the_walks_found(walk, check) -> None:
     walk()
     words = ["walk.py", "--simulate", "50", "--depth", "20", "--seed", "7", "--report", "DIR"]
-    assert check(*words)[0] == 12
+    assert check(*words)[0] == VIOLATED
     suite = "walk, simulated"
     assert cases_of(Path("DIR"))[suite, "stays_near"] == ("failure", "VIOLATED at step 4")
     assert cases_of(Path("DIR"))[suite, "the search itself"] == ("passed", "")
@@ -253,48 +235,32 @@ def test_a_violation_is_shortened_to_the_known_length(walk) -> None:
 
 def test_without_a_violation_it_is_undecided(walk, check) -> None:
     walk()
-    code, out, _ = check("walk.py", "--simulate", "30", "--depth", "3", "--seed", "5")
-    assert code == 3
+    words = ["walk.py", "--simulate", "30", "--depth", "3", "--seed", "5"]
+    code, out, _ = check(*words)
+    assert code == UNDECIDED
     assert out.splitlines()[-1] == "UNDECIDED: simulation: 30 walks of at most 3 steps found no violation"
     assert "stays_near         UNDECIDED (no walk violated it)\n" in out
     assert "sometimes arrives  UNDECIDED (no walk reached it)\n" in out
     assert "warning: never enabled in this simulation: flies\n" in out
     assert "HOLDS" not in out
     assert "simulation     30 walks of at most 3 steps, seed 5, from 1 initial state\n" in out
+    content = json.loads(check(*words, "--json")[1])
+    figures = {"asked": 30, "walks": 30, "depth": 3, "seed": 5, "steps": 90, "verdict": "UNDECIDED"}
+    assert {key: content[key] for key in figures} == figures
+    assert content["command"] == "check walk.py --simulate 30 --depth 3 --seed 5"
+    code, out, _ = check(*words, "--seconds", "1e-9")
+    assert (code, "UNDECIDED" in out.splitlines()[-1]) == (UNDECIDED, True)
 
 
 def test_a_violation_is_certified_and_written(walk, check) -> None:
     walk()
     code, out, _ = check("walk.py", "--simulate", "50", "--depth", "20", "--seed", "7")
-    assert code == 12
+    assert code == VIOLATED
     assert out.splitlines()[-1].startswith("VIOLATED: stays_near at step 4")
     assert out.splitlines()[-1].endswith(": found by simulation; not known to be shortest")
     (file,) = Path("counterexamples").glob("walk_stays_near_*.itf.json")
     assert files.recheck(file, Path("walk.py")).is_possible
     assert "check walk.py --simulate 50 --depth 20 --seed 7" in file.read_text()
-
-
-def test_the_object_has_the_same_figures(walk, check) -> None:
-    walk()
-    _, out, _ = check("walk.py", "--simulate", "30", "--depth", "3", "--json")
-    found = json.loads(out)
-    assert [found[key] for key in ("asked", "walks", "depth", "seed", "steps", "verdict")] == [
-        30,
-        30,
-        3,
-        0,
-        90,
-        "UNDECIDED",
-    ]
-    assert found["command"] == "check walk.py --simulate 30 --depth 3 --seed 0"
-
-
-def test_a_time_limit_ends_the_walks(walk, check) -> None:
-    walk()
-    kernel_of(walk())
-    code, out, _ = check("walk.py", "--simulate", "9", "--depth", "3", "--seconds", "1e-9")
-    assert code == 3
-    assert "UNDECIDED" in out.splitlines()[-1]
 
 
 def test_a_range_error_and_a_constraint_are_known(walk) -> None:
@@ -345,11 +311,11 @@ def test_what_does_not_go_together_is_refused(walk, check, words: str) -> None:
     assert check("walk.py", *words.split()) == (2, "", f"check: {REFUSED[words]}\n")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_record_is_lost_beyond_the_reach_of_a_search(check) -> None:
     """Six records, six elections and six faults: no exhaustive search reaches the end of such bounds."""
     large = "--records 6 --log-size 6 --elections 6 --crashes 3 --bounces 3"
     words = ["kafka", "--protocol", "0.10", *large.split(), "--simulate", "1000", "--depth", "60", "--seed", "1"]
     code, out, _ = check(*words, "--seconds", "12")
-    assert code == 12
+    assert code == VIOLATED
     assert "acked_not_lost" in out.splitlines()[-1]

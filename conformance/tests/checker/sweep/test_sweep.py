@@ -9,15 +9,24 @@ import pickle
 import random
 import re
 import shlex
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.engine import assert_refused
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.programs import interrupted_when
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
 from isrcheck.checker.results.terminal import ProgressLine
@@ -27,84 +36,55 @@ from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep import table as sweep_run
 from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
+from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
-DOOR = '''\
+pytestmark = pytest.mark.sampled
+
+DOOR = model(
+    configuration(
+        'most = bound(4, "how far it counts", least=1, most=9, option="--most")',
+        'leaps = budget(0, "steps of two", option="--leaps")',
+        'limit = setting(9, "what is promised of the count", option="--limit")',
+        'goal = setting(1, "what has to be reached", option="--goal")',
+        'excused_from = setting(9, "from where on nothing is promised")',
+        'BREAKS = switch(False, "it leaves its declaration")',
+    ),
+    state('count: between(0, "most")', "leaps_done: between(0, 3)"),
+    define(
+        "contradiction",
+        "more_promised_than_there_is(configuration)",
+        '"""limit is 7, which nobody can promise; choose another limit."""',
+        "return configuration.limit == 7",
+    ),
+    action("counter_steps(s)", "require(s.count < s.most or s.BREAKS)", "s.count += 1"),
+    action(
+        "counter_leaps(s)",
+        "require(s.leaps_done < s.leaps)",
+        "require(s.leaps_done < 3)",
+        "require(s.count + 1 < s.most)",
+        "s.count += 2",
+        "s.leaps_done += 1",
+    ),
+    helper("is_excused(s)", "s.count >= s.excused_from"),
+    define(
+        "always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)",
+        "stays_within(s)",
+        '"""The count stays within its limit."""',
+        "return s.count <= s.limit",
+    ),
+    claim("always", "never_negative(s)", "s.count >= 0"),
+    claim("sometimes", "gets_there(s)", "s.count == s.goal"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """A counter that goes up, as far as it is let."""
-
-from isrcheck.language import action, always, between, bound, budget, contradiction, field, require, setting, switch
-from isrcheck.language import sometimes
-
-
-class Configuration:
-    most = bound(4, "how far it counts", least=1, most=9, option="--most")
-    leaps = budget(0, "steps of two", option="--leaps")
-    limit = setting(9, "what is promised of the count", option="--limit")
-    goal = setting(1, "what has to be reached", option="--goal")
-    excused_from = setting(9, "from where on nothing is promised")
-    BREAKS = switch(False, "it leaves its declaration")
-
-
-class State:
-    count = field(values=between(0, "most"))
-    leaps_done = field(values=between(0, 3))
-
-
-@contradiction
-def more_promised_than_there_is(configuration):
-    """limit is 7, which nobody can promise; choose another one."""
-    return configuration.limit == 7
-
-
-@action
-def counter_steps(s):
-    require(s.count < s.most or s.BREAKS)
-    s.count += 1
-
-
-@action
-def counter_leaps(s):
-    require(s.leaps_done < s.leaps)
-    require(s.leaps_done < 3)
-    require(s.count + 1 < s.most)
-    s.count += 2
-    s.leaps_done += 1
-
-
-def is_excused(s):
-    return s.count >= s.excused_from
-
-
-@always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
-def stays_within(s):
-    """The count stays within its limit."""
-    return s.count <= s.limit
-
-
-@always
-def never_negative(s):
-    return s.count >= 0
-
-
-@sometimes
-def gets_there(s):
-    return s.count == s.goal
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 
 @pytest.fixture
 def check(check):
     """Run `check sweep` in a folder that holds door.py."""
-    Path("door.py").write_text(DOOR)
+    write_model(Path("door.py"), DOOR)
     return lambda line: check("sweep", *shlex.split(line))
 
 
@@ -142,7 +122,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
     assert (code, err) == (12, "")
     shown = out.splitlines()
     at = shown.index("limit  leaps  stays_within")
-    refused = "n/a: limit is 7, which nobody can promise; choose another one."
+    refused = "n/a: limit is 7, which nobody can promise; choose another limit."
     assert shown[at + 1 : at + 8] == [
         "2      0      VIOLATED 3",
         "2      1      VIOLATED 2",
@@ -162,12 +142,12 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
 
 def test_the_smallest_failing_configuration_has_the_smallest_bounds_then_budgets_then_steps(check_json, capsys):
     code, content, _ = check_json("door.py --vary leaps=1,0 --vary most=4,3 --vary limit=2,1")
-    assert code == 12
+    assert code == VIOLATED
     smallest = content["smallest"]
     assert content["rows"][smallest["row"]]["values"] == {"leaps": "0", "most": "3", "limit": "1"}
     assert (smallest["property"], smallest["verdict"], smallest["depth"]) == ("stays_within", "VIOLATED", 2)
     assert smallest["command"] == "check door.py --bound 2 --most 3 --limit 1"
-    assert cli.main([*shlex.split(smallest["command"])[1:], "--json"]) == 12
+    assert cli.main([*shlex.split(smallest["command"])[1:], "--json"]) == VIOLATED
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert [run["properties"][0][key] for key in ("verdict", "depth", "trace")] == ["VIOLATED", 2, smallest["trace"]]
     assert trace(["show", smallest["trace"], "--model", "door.py"]) == 0
@@ -183,7 +163,7 @@ def test_a_violation_is_named_before_a_smaller_permitted_failure(check, check_js
     code, out, _ = check(line)
     assert code == 0
     assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no violation" in out
-    assert check(f"{line} --strict")[0] == 12
+    assert check(f"{line} --strict")[0] == VIOLATED
     assert "smallest failing configuration: none found" in check("door.py --vary most=3,4")[1]
 
 
@@ -260,7 +240,7 @@ def test_kafka_keys_and_the_newest_protocol_without_a_model(check_json, check):
 def test_the_classic_loss_over_generations_brokers_and_the_isr(check_json):
     line = "--vary protocol=0.10,0.11,2.0,2.1 --vary min.insync.replicas=1,2 --bound 8"
     code, content, _ = check_json(line)
-    assert code == 12
+    assert code == VIOLATED
     none = ("NO VIOLATION TO DEPTH", 8)
     assert cells(content, "acked_not_lost") == [
         *(("VIOLATED", 6), ("VIOLATED", 6)),
@@ -391,7 +371,7 @@ def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 2)
         code, out, err = check(SWEEP)
-    assert code == 130
+    assert code == INTERRUPTED
     assert err == "check: interrupted; this is what was found so far\n"
     assert re.search(r"^9 +0 +UNDECIDED: not searched$", out, re.MULTILINE)
     assert "6 configurations: 2 VIOLATED, 2 n/a (reasons in the table), 2 not searched" in out
@@ -407,7 +387,7 @@ def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     )
     with monkeypatch.context() as patch:
         done = interrupt_after(patch, 0)
-        assert check(SWEEP)[0] == 12
+        assert check(SWEEP)[0] == VIOLATED
     assert done == []
 
 
@@ -427,7 +407,7 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sweep_cases, "explore", cut_short)
         code, out, _ = check("door.py --vary limit=9,8")
-    assert code == 130
+    assert code == INTERRUPTED
     assert "HOLDS" not in out
     assert "2 configurations: 1 UNDECIDED, 1 not searched" in out
     assert len(results().read_bytes().splitlines()) == 1
@@ -439,23 +419,10 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
 
 @pytest.mark.exhaustive
 def test_ctrl_c_keeps_finished_rows(tmp_path):
-    script = (
-        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0;"
-        " from isrcheck.checker.cli import main; sys.exit(main())"
-    )
-    words = [sys.executable, "-P", "-c", script, *shlex.split("sweep --vary replicas=1,3 --protocol 0.10")]
-    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
-    with subprocess.Popen(
-        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        while "] 2 of 2, replicas=3: 1 s, depth" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
-    assert "Traceback" not in err
-    assert "cut short: 1 configuration: the user interrupted it" in out
+    line = "check sweep --vary replicas=1,3 --protocol 0.10"
+    ended = interrupted_when("] 2 of 2, replicas=3: 1 s, depth", line, folder=tmp_path)
+    assert ended.code == INTERRUPTED
+    assert "cut short: 1 configuration: the user interrupted it" in ended.out
     assert len(results(tmp_path / "counterexamples").read_bytes().splitlines()) == 2
 
 
@@ -471,7 +438,7 @@ def test_another_sweep_has_another_file(check, other):
 
 def test_another_text_of_the_model_is_another_sweep(check):
     check(SWEEP)
-    Path("door.py").write_text(DOOR.replace("s.count <= s.limit", "s.count <= s.limit + 1"))
+    write_model(Path("door.py"), DOOR.replace("s.count <= s.limit", "s.count <= s.limit + 1"))
     code, out, err = check(SWEEP)
     assert (code, err) == (12, "")
     assert re.search(r"^2 +0 +VIOLATED 4$", out, re.MULTILINE)
@@ -613,9 +580,7 @@ def test_progress_is_a_bar_only_on_a_terminal(check, monkeypatch):
 BAD = {
     "door.py": "sweep needs --vary, as in",
     "door.py --vary limit": "--vary limit: write it as --vary KEY=VALUE,VALUE,...",
-    "door.py --vary limit=": "write it as --vary KEY",
-    "door.py --vary =1": "write it as --vary KEY",
-    "door.py --vary limit=1,,2": "write it as --vary KEY",
+    **{f"door.py --vary {words}": "write it as --vary KEY" for words in ("limit=", "=1", "limit=1,,2")},
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
     "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",
     "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which mean the same",
@@ -642,8 +607,10 @@ BAD = {
     "--vary acks=0,1 --config server.properties": "--config",
     "--vary acks=0,1 --describe -": "--describe",
     "--vary acks=0,1 --prove": "--prove does not go with sweep",
-    "--vary acks=0,1 --bound 3 --engine z3": "--engine z3 does not go with sweep",
-    "--vary acks=0,1 --bound 3 --engine all": "--engine all does not go with sweep",
+    **{
+        f"--vary acks=0,1 --bound 3 --engine {engine}": f"--engine {engine} does not go with sweep"
+        for engine in ("z3", "all")
+    },
     "mutate kafka --vary acks=0,1": "mutate must be the first argument",
     "--vary acks=0,1 --out door.py": "door.py: not a folder",
     "--vary acks=0,1 --bound -1": "--bound",
@@ -652,10 +619,9 @@ BAD = {
 
 @pytest.mark.parametrize("line", BAD)
 def test_bad_input_is_one_clear_line(check, line):
-    code, out, err = check(line)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("check: ")
-    assert BAD[line] in err
+    ended = check(line)
+    assert_refused(ended, "")
+    assert BAD[line] in ended[2]
 
 
 def test_too_many_combinations_are_refused(check):

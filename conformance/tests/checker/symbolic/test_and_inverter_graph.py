@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 
 from isrcheck.checker.resources.limits import Answer
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
-from isrcheck.checker.symbolic.finite_integers import COMPARE, OneHotArithmetic, OneHotInteger
+from isrcheck.checker.symbolic.finite_integers import COMPARE, FiniteArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.solver import Solver, once
+
+pytestmark = pytest.mark.sampled
 
 VARIABLES = 4
 Assignment = tuple[bool, ...]
@@ -299,7 +301,7 @@ def meant_number(number: Sum, numbers: Numbers, assignment: Assignment) -> int:
 class Arithmetic:
     """An arithmetic with a new number for each range, and a way to build sums."""
 
-    def __init__(self, kind: type[OneHotArithmetic] | type[LinearArithmetic]) -> None:
+    def __init__(self, kind: type[FiniteArithmetic] | type[LinearArithmetic]) -> None:
         self.circuit, self.variables = new_circuit()
         self.arithmetic = kind(self.circuit)
         self.numbers = {name: self.arithmetic.number(low, high) for name, (low, high) in RANGES.items()}
@@ -336,7 +338,7 @@ EVERY_CHOICE = every_choice()
 @thorough
 @given(sums, sums, signs, st.integers(-4, 2), st.integers(0, 4))
 def test_one_hot_integers_agree_with_python(one: Sum, other: Sum, sign: str, low: int, more: int) -> None:
-    here = Arithmetic(OneHotArithmetic)
+    here = Arithmetic(FiniteArithmetic)
     a, b = here.built(one), here.built(other)
     literal = here.arithmetic.compare(sign, a, b)
     inside, within = here.arithmetic.within(a, low, low + more)
@@ -379,7 +381,7 @@ def value_of(number: Any, truth: Callable[[int], bool]) -> int:
 
 def test_a_number_has_exactly_one_value() -> None:
     circuit = AndInverterGraph()
-    arithmetic = OneHotArithmetic(circuit)
+    arithmetic = FiniteArithmetic(circuit)
     assert arithmetic.number(3, 3) == 3
     assert arithmetic.has_one_value(3) == TRUE
     assert arithmetic.has_one_value(arithmetic.number(3, 4)) == TRUE
@@ -390,7 +392,7 @@ def test_a_number_has_exactly_one_value() -> None:
         assert holds(circuit, variables, assignment, arithmetic.has_one_value(number)) == (sum(assignment) == 1)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 @settings(thorough, max_examples=100)
 @given(sums, sums, signs, st.integers(-4, 2), st.one_of(st.none(), st.integers(0, 4)), st.data())
 def test_unbounded_numbers_agree_with_python(

@@ -7,10 +7,8 @@ while formulas are built, measured from outside.
 from __future__ import annotations
 
 import mmap
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -22,9 +20,9 @@ from hypothesis import given
 
 from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, values_within
 from conformance.tests.sampling import exhaustive, recorded, sampled
-from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
-from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.engine import LAMPS, checking, decided, instance_of, told, verdict_of
+from conformance.tests.support.programs import HERE, interrupted_when, ran, words_of
+from conformance.tests.support.small_models import action, claim, domain, helper, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
@@ -36,12 +34,13 @@ from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
+from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, VIOLATED
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.testing import legal_values
 from isrcheck.traces.cli import main as trace
 
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+pytestmark = pytest.mark.sampled
 
 
 @pytest.fixture
@@ -83,81 +82,45 @@ def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, val
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
 
-ORDER = '''"""A bell is heard only before the door is shut."""
+ORDER = model(
+    state("shut: Flag", "heard: Flag"),
+    action("shuts(s)", "s.shut = True"),
+    action("hears(s)", "require(not s.shut)", "s.heard = True"),
+    claim("always", "fine(s)", "not (s.shut and s.heard)"),
+)
+"""A bell is heard only before the door is shut. Z3 tries only one order of two independent neighbouring steps; these
+two are dependent."""
 
-class State:
-    shut = field(values=Flag)
-    heard = field(values=Flag)
-
-@action
-def shuts(s):
-    s.shut = True
-
-@action
-def hears(s):
-    require(not s.shut)
-    s.heard = True
-
-@always
-def stays_open_or_silent(s):
-    return not (s.shut and s.heard)
-'''
+DECIDING = model(
+    domain("Lamp", 3),
+    state("n: between(0, 3)", "lit[Lamp]: Flag"),
+    action("steps(s)", "s.n = {value}"),
+    claim("always", "fine(s)", "{fine}"),
+)
 
 
-def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
-    """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
-    found = same_findings(registry.load_file(write_model(tmp_path / "order.py", ORDER)).instance(), 2)
-    assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
-
-
-KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
-
-class State:
-    n = field(values=between(0, 3))
-
-@action
-def steps(s):
-    s.n = 2 or s.n
-
-@always
-def never_two(s):
-    return s.n != 2
-'''
-
-
-def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
-    found = same_findings(registry.load_file(write_model(tmp_path / "known.py", KNOWN)).instance(), 1)
-    assert found.findings["never_two"].found.path == StepPath(0, (0,))
-
-
-DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
-
-class Lamp(Domain, size=3):
-    pass
-
-class State:
-    n = field(values=between(0, 2))
-    lit = field(Lamp, values=Flag)
-
-@action
-def steps(s):
-    s.n = 0
-
-@always
-def one_decides(s):
-    return any(s.n == i or s.lit[i + 2] for i in range(3))
-'''
-
-
-def test_elements_after_the_deciding_one_cannot_err(tmp_path):
-    found = same_findings(registry.load_file(write_model(tmp_path / "decided.py", DECIDED)).instance(), 0)
-    assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
+@pytest.mark.parametrize(
+    ("text", "depth", "path"),
+    [
+        pytest.param(ORDER, 2, StepPath(0, (1, 0)), id="the order of dependent steps"),
+        pytest.param(DECIDING.format(value="2 or s.n", fine="s.n != 2"), 1, StepPath(0, (0,)), id="the value of an or"),
+        pytest.param(
+            DECIDING.format(value="0", fine="any(s.n == i or s.lit[i + 2] for i in range(3))"),
+            *(0, None),
+            id="an index after the deciding element",
+        ),
+    ],
+)
+def test_the_engines_decide_as_python_does(tmp_path, text, depth, path):
+    unrolled = same_findings(instance_of(tmp_path, text), depth)
+    assert unrolled.findings["fine"].found.path == path
+    assert [name for name, findings in unrolled.findings.items() if findings.erred.path] == []
 
 
 def test_permitted_failures_are_reported_beside_violations(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}
-    assert code == 12
+    assert code == VIOLATED
     assert found["calm"] == ("VIOLATED", 3, 2)
     assert found["some_are_off"] == ("VIOLATED", 1, None)
     assert found["only_persons_switch_off"] == ("PERMITTED", 2, 2)
@@ -184,6 +147,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     "protocol", sampled(protocols_of("kafka"), lambda protocol: False, last=lambda protocol: protocol != "4.1")
 )
@@ -207,7 +171,7 @@ def test_two_phase_commit(managers, depth):
 
 
 def level_of(row, name):
-    """TLC's level of the first violating state (initial states: level 1); None if there is none."""
+    """TLC's level of the first violating state (initial states: level 1); None without a violation."""
     _, found, level = row.tlc[name].partition("@")
     return int(level) if found else None
 
@@ -314,15 +278,15 @@ def test_the_engines_agree(check):
 
 def test_a_guard_misread_by_z3_is_detected(check, monkeypatch):
     """With `all`, both results are reported; alone, Z3 takes a step that the reference does not allow."""
-    transition = TransitionRelation._transition
+    transition = TransitionRelation.transition
 
     def unguarded(self, step):
         found = transition(self, step)
         return replace(found, enabled=TRUE) if found is not None and step.action == "lamp_fails" else found
 
-    monkeypatch.setattr(TransitionRelation, "_transition", unguarded)
+    monkeypatch.setattr(TransitionRelation, "transition", unguarded)
     code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
-    assert code == 70
+    assert code == DISAGREE
     # On a loaded machine a line about progress can stand before it.
     assert [line for line in err.splitlines() if " s, Z3 at depth " not in line] == err.splitlines()[-1:]
     assert "only_persons_switch_off: found by the explorer never; by Z3 at step 1, steps " in err
@@ -387,35 +351,15 @@ def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
 
 # ------------------------------------------------------------------------------------------------------ out of range
 
-OUTSIDE = '''\
+OUTSIDE = model(
+    domain("Slot", 3),
+    state("n: between(0, 6)", "at: between(0, 6)", "slots[Slot]: between(0, 6)"),
+    action("goes_up(s)", "require(s.n < 5)", "s.n += 1"),
+    action("fills(s, slot: Slot)", "require(s.at < 4)", "s.slots[slot] = s.at", "s.at += 1"),
+    helper("is_excused(s)", "s.slots[s.n] == 0"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """It leaves its declaration."""
-
-class Slot(Domain, size=3):
-    pass
-
-class State:
-    n = field(values=between(0, 6))
-    at = field(values=between(0, 6))
-    slots = field(Slot, values=between(0, 6))
-
-@action
-def goes_up(s):
-    require(s.n < 5)
-    s.n += 1
-
-@action
-def fills(s, slot: Slot):
-    require(s.at < 4)
-    s.slots[slot] = s.at
-    s.at += 1
-
-def is_excused(s):
-    return s.slots[s.n] == 0
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
 LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n"
@@ -522,7 +466,7 @@ def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
     assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
     # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
     code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4", "--details")
-    assert code == 12
+    assert code == VIOLATED
     assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
     assert re.search(
         rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.MULTILINE
@@ -542,75 +486,44 @@ def test_a_verdict_requires_that_both_engines_finish(check, monkeypatch):
         assert last.startswith("UNDECIDED: Z3: the memory limit is reached; ")
 
 
-def process(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-P", "-c", MAIN, *words],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("engine", ["z3", "all"])
 def test_z3_out_of_memory_is_undecided(tmp_path, engine):
     """In a separate process, which survives and reports the findings of the explorer."""
-    done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
-    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-    verdict = verdict_of(done.stdout)
+    ended = ran(f"check kafka --protocol 2.1 --engine {engine} --bound 7 --memory 16M", folder=tmp_path)
+    assert ended.code == UNDECIDED, ended.err
+    verdict = verdict_of(ended.out)
     assert verdict.startswith("UNDECIDED: ")
     assert "the memory limit is reached" in verdict
-    assert not re.search(r"^(HOLDS|NO VIOLATION|VIOLATED)", done.stdout, re.MULTILINE)
+    assert not re.search(r"^(HOLDS|NO VIOLATION|VIOLATED)", ended.out, re.MULTILINE)
 
 
-def test_proofs_out_of_memory_are_reported_as_such(tmp_path, monkeypatch):
+def test_proofs_out_of_memory_are_reported_as_such(tmp_path):
     """With a kernel that is compiled already, for which the limit has no room, and without proofs that are kept."""
-    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1")
-    done = process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1", "--prove", "--memory", "16M")
-    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-    assert "the proofs were cut short: Z3 reached the memory limit" in done.stdout
+    command, cache = "check kafka --protocol 2.1 --bound 1", str(tmp_path / "cache")
+    ran(command, folder=tmp_path, ISRCHECK_CACHE=cache)
+    ended = ran(command, "--prove", "--memory", "16M", folder=tmp_path, ISRCHECK_CACHE=cache)
+    assert ended.code == UNDECIDED, ended.err
+    assert "the proofs were cut short: Z3 reached the memory limit" in ended.out
 
 
 @pytest.mark.exhaustive
 def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     """Progress on stderr shows when depth 7 begins; everything before is finished."""
-    script = f"from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0; {MAIN}"
     sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
-    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
-    environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}
-    with subprocess.Popen(
-        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as started:
-        while "Z3 at depth 7" not in started.stderr.readline():
-            assert started.poll() is None
-        started.send_signal(signal.SIGINT)
-        out, err = started.communicate()
-    assert started.returncode == 130
-    assert "Traceback" not in err
-    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
-    assert re.search(r"^VIOLATED at step 6 +acked_not_lost$", out, re.MULTILINE)
-    assert re.search(r"^UNDECIDED +[^:]*\blog_matching\b", out, re.MULTILINE)
-    assert verdict_of(out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
+    ended = interrupted_when("Z3 at depth 7", f"check kafka --protocol 0.10 --engine z3 {sizes}", folder=tmp_path)
+    assert ended.code == INTERRUPTED
+    assert re.search(r"^VIOLATED at step 6 +acked_not_lost$", ended.out, re.MULTILINE)
+    assert re.search(r"^UNDECIDED +[^:]*\blog_matching\b", ended.out, re.MULTILINE)
+    assert verdict_of(ended.out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
 
 
-WIDE = '''\
+WIDE = model(
+    domain("Cell", 80),
+    state("load[Cell]: between(0, 100)"),
+    action("worker_takes(s, c: Cell)", "require(s.load[c] < 100)", "s.load[c] += 1"),
+    claim("always", "bounded(s)", "sum(s.load[c] for c in range(80)) <= 7000"),
+)
 """A sum over many wide cells."""
-
-class Cell(Domain, size=80):
-    pass
-
-class State:
-    load = field(Cell, values=between(0, 100))
-
-@action
-def worker_takes(s, c: Cell):
-    require(s.load[c] < 100)
-    s.load[c] += 1
-
-@always
-def bounded(s):
-    return sum(s.load[c] for c in range(80)) <= 7000
-'''
-
-CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main(sys.argv[1:]))"
 MEASURE = (
     "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=2);"
     "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -622,8 +535,8 @@ ABOVE = 250 << 20
 def measured(folder: Path, *words: str) -> tuple[int, float, int]:
     """Run `check`; return the exit code, the seconds, and the peak memory in bytes."""
     began = time.monotonic()
-    command = [sys.executable, "-c", MEASURE, sys.executable, "-c", CHECK, *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", MEASURE, *words_of("check", *words)]
+    done = subprocess.run(command, cwd=folder, env=HERE, capture_output=True, text=True, check=True)
     code, kilobytes = map(int, done.stdout.split())
     return code, time.monotonic() - began, kilobytes << 10
 

@@ -15,8 +15,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
@@ -26,68 +35,33 @@ from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
 from isrcheck.checker.tables.write import MOST_OF_A_LEVEL, Tables, rows_of
+from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.conformance.examples import ask_the_tables
 from isrcheck.models import registry
 
-STAIRS = '''\
+pytestmark = pytest.mark.sampled
+
+STAIRS = model(
+    configuration(
+        'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
+        'limit = setting(2, "how far it is safe", option="--limit")',
+    ),
+    state('height: between(0, "most")'),
+    action("climber_steps(s)", "require(s.height < s.most)", "s.height += 1"),
+    action("climber_leaps(s)", "require(s.height + 1 < s.most)", "s.height += 2"),
+    helper("is_even(s)", "s.height == 2"),
+    claim("always", "stays_safe(s)", "s.height <= s.limit"),
+    claim("always(permitted=is_even)", "avoids_two(s)", "s.height != 2"),
+    claim("sometimes", "gets_up(s)", "s.height == s.most"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """A climber who takes one step or two."""
-
-from isrcheck.language import action, always, between, bound, field, require, setting, sometimes
-
-
-class Configuration:
-    most = bound(3, "how many steps there are", least=1, most=127, option="--most")
-    limit = setting(2, "how far it is safe", option="--limit")
-
-
-class State:
-    height = field(values=between(0, "most"))
-
-
-@action
-def climber_steps(s):
-    require(s.height < s.most)
-    s.height += 1
-
-
-@action
-def climber_leaps(s):
-    require(s.height + 1 < s.most)
-    s.height += 2
-
-
-def is_even(s):
-    return s.height == 2
-
-
-@always
-def stays_safe(s):
-    return s.height <= s.limit
-
-
-@always(permitted=is_even)
-def avoids_two(s):
-    return s.height != 2
-
-
-@sometimes
-def gets_up(s):
-    return s.height == s.most
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 
 @pytest.fixture
 def check(check):
     """Run `check` in a folder that holds stairs.py."""
-    Path("stairs.py").write_text(STAIRS)
+    write_model(Path("stairs.py"), STAIRS)
     return lambda line: check(*shlex.split(line))
 
 
@@ -364,10 +338,7 @@ def test_a_folder_with_other_contents_is_refused(check, tmp_path, make, message)
     ],
 )  # fmt: skip
 def test_forms_without_tables_are_refused(check, tmp_path, line, message):
-    code, out, err = check(line)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"check: {message}")
-    assert err.count("\n") == 1
+    assert_refused(check(line), message)
     assert not (tmp_path / "found").exists()
 
 
@@ -376,11 +347,11 @@ def test_without_pyarrow_the_cure_is_named_before_the_search(check, tmp_path, mo
     assert check("stairs.py --tables found") == (
         2, "", "check: --tables needs the package pyarrow, which is not installed: pip install 'isrcheck[spark]'\n"
     )  # fmt: skip
-    assert check("stairs.py")[0] == 12
+    assert check("stairs.py")[0] == VIOLATED
 
 
 def test_a_plain_check_needs_no_pyarrow(tmp_path):
-    (tmp_path / "stairs.py").write_text(STAIRS)
+    write_model(tmp_path / "stairs.py", STAIRS)
     script = "import sys; from isrcheck.checker import cli; cli.main(['stairs.py', '--bound', '2'])"
     code = f"{script}; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -428,7 +399,7 @@ def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatc
 
     monkeypatch.setattr(write, "sampled_edges", pressed)
     code, out, err = check("stairs.py --tables found")
-    assert code == 130
+    assert code == INTERRUPTED
     assert verdict_of(out).startswith("VIOLATED: stays_safe at step 2")
     assert err.splitlines() == [
         "check: interrupted; this is what was found so far",
@@ -447,7 +418,7 @@ def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path
 
     expand = SingleThread.expand
     monkeypatch.setattr(SingleThread, "expand", pressed)
-    assert check("stairs.py --continue --tables found")[0] == 130
+    assert check("stairs.py --continue --tables found")[0] == INTERRUPTED
     assert files(tmp_path / "found") == {}
 
 
@@ -492,7 +463,7 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]

@@ -2,399 +2,154 @@
 C2 to C11, and D2. Those of reassignments are in test_reassignment.py.
 
 Each, but for D2, was driven on a real cluster (trunk of August 2026, two to four times each), with its controls; the
-cluster here has the same outcome. In every history, all of RECORDS are acknowledged before it begins. One difference:
-a fetch response carries the whole log, so that a copy that is interrupted has copied nothing.
+cluster here has the same outcome. In every history, all records abcde are acknowledged before it begins. One
+difference: a fetch response carries the whole log, so that a copy that is interrupted has copied nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from conformance.tests.cluster.kraft.operating import (
-    ALL,
-    PAIR,
-    PROMPT,
-    RECORDS,
-    THREE,
-    cluster_of,
-    described,
-    kill,
-    logs,
-    lose_power,
-    read_all,
-    read_at_once,
-    replicate,
-    start,
-    stop,
-)
-from isrcheck.conformance.cluster.acts import acknowledged, append, finish_alter_isr, view_of
-from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse
+from conformance.tests.support.histories import cluster_of, histories, play
 
-# C2
+STOPPED_ONE_BY_ONE = "stop 2; append x 0; replicate 1; replicate 1; acknowledged: x; stop 1 0"
+"""C2, step 1: all three replicas stop cleanly; a record is acknowledged after the first has stopped."""
 
+HISTORIES = f"""
+== C2 a new minimum of a leaderless partition forgets who may lead
+4.3 assignment=201 log=abcde
+{STOPPED_ONE_BY_ONE}; described: Leader: none Replicas: 2,0,1 Isr: - Elr: 0,1 LastKnownElr: 0
+change_min_insync_replicas 1; described: Leader: none Replicas: 2,0,1 Isr: - Elr: - LastKnownElr: -
+start 0 1 2; described: Leader: none Replicas: 2,0,1 Isr: - Elr: - LastKnownElr: -; logs: abcdex abcdex abcde
+elect unclean 2; read_all; replicate 0 1; logs: abcde abcde abcde
 
-def stopped_one_by_one(protocol: str = "4.3") -> Cluster:
-    """C2, step 1: all three replicas stop cleanly; a record is acknowledged after the first has stopped."""
-    cluster = cluster_of(protocol, Start(assignment=(2, 0, 1), log=RECORDS))
-    stop(cluster, 2)
-    append(cluster, "x", 0)
-    for _ in range(2):
-        replicate(cluster, 1)
-    assert acknowledged(cluster) == ("x",)
-    stop(cluster, 1)
-    stop(cluster, 0)
-    return cluster
+== C2 any value of the cluster's minimum forgets it, too
+4.3 assignment=201 log=abcde
+{STOPPED_ONE_BY_ONE}; controller partition_epoch: 3
+write_cluster_min_insync_replicas; controller partition_epoch: 4
+write_cluster_min_insync_replicas; controller partition_epoch: 4  # nothing is left to be cleared
+start 0 1 2; described: Leader: none Replicas: 2,0,1 Isr: - Elr: - LastKnownElr: -
 
+== C2 the present value of the topic changes nothing
+4.3 assignment=201 log=abcde
+{STOPPED_ONE_BY_ONE}; change_min_insync_replicas 2
+described: Leader: none Replicas: 2,0,1 Isr: - Elr: 0,1 LastKnownElr: 0
+start 1; described: Leader: 1 Replicas: 2,0,1 Isr: 1 Elr: 0 LastKnownElr: -
 
-def test_a_new_minimum_of_a_leaderless_partition_forgets_who_may_lead() -> None:
-    cluster = stopped_one_by_one()
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr:  Elr: 0,1 LastKnownElr: 0"
-    cluster.change_min_insync_replicas(1)
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr:  Elr:  LastKnownElr: "
-    start(cluster, 0, 1, 2)
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr:  Elr:  LastKnownElr: "
-    assert logs(cluster) == {0: ALL + "x", 1: ALL + "x", 2: ALL}
-    cluster.elect(Election.UNCLEAN, 2)
-    read_all(cluster)
-    for broker in (0, 1):
-        replicate(cluster, broker)
-    assert logs(cluster) == dict.fromkeys(range(3), ALL)
+== C2 without ELR a new minimum does no harm
+4.3 ELR=off assignment=201 log=abcde
+{STOPPED_ONE_BY_ONE}; change_min_insync_replicas 1
+described: Leader: none Replicas: 2,0,1 Isr: 0 Elr: - LastKnownElr: -
+start 2 1 0; described: Leader: 0 Replicas: 2,0,1 Isr: 0 Elr: - LastKnownElr: -; log 0: a b c d e x
 
+== C2 the last known leader of a killed partition is forgotten as well
+4.3 log=abcde
+kill 2 1 0; [|change_min_insync_replicas 1]; start 1 2 0
+described: Leader: [0|none] Replicas: 0,1,2 Isr: [0|-] Elr: - LastKnownElr: -
 
-def test_any_value_of_the_cluster_level_forgets_it_too() -> None:
-    cluster = stopped_one_by_one()
-    epoch = cluster.controller_metadata().partition_epoch
-    cluster.write_cluster_min_insync_replicas()
-    assert cluster.controller_metadata().partition_epoch == epoch + 1
-    cluster.write_cluster_min_insync_replicas()
-    assert cluster.controller_metadata().partition_epoch == epoch + 1  # nothing is left to be cleared
-    start(cluster, 0, 1, 2)
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr:  Elr:  LastKnownElr: "
+== C3(a) an eligible broker that is unregistered, or only down, keeps the last known leader out
+4.3 log=abcde
+kill 2; stop 1; partition elr: 1; [|unregister 1]; partition elr: 1; registration 1 is_registered: [yes|no]
+kill 0; described: Leader: none Replicas: 0,1,2 Isr: - Elr: 0,1 LastKnownElr: 0
+start 0; described: Leader: none Replicas: 0,1,2 Isr: - Elr: 1 LastKnownElr: 0; log 0: a b c d e
 
+== C3(a) without ELR it does not
+4.3 ELR=off log=abcde
+kill 2; stop 1; unregister 1; kill 0; described: Leader: none Replicas: 0,1,2 Isr: 0 Elr: - LastKnownElr: -
+start 0; described: Leader: 0 Replicas: 0,1,2 Isr: 0 Elr: - LastKnownElr: -; log 0: a b c d e
 
-def test_the_present_value_of_the_topic_changes_nothing() -> None:
-    cluster = stopped_one_by_one()
-    cluster.change_min_insync_replicas(2)
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr:  Elr: 0,1 LastKnownElr: 0"
-    start(cluster, 1)
-    assert described(cluster) == "Leader: 1 Replicas: 2,0,1 Isr: 1 Elr: 0 LastKnownElr: "
+== C3(a) a broker that was unregistered is not trusted when it comes back
+4.3 log=abcde
+kill 2; stop 1; unregister 1; unregister 1 ! broker 1 is not registered; name a registered one
+start 1; described: Leader: 0 Replicas: 0,1,2 Isr: 0 Elr: - LastKnownElr: -
 
+== C4 the controller counts the replicas of the first partition: one, three, one without ELR
+4.3 [replicas_of_partition_0=1|replicas_of_partition_0=3|replicas_of_partition_0=1 ELR=off] log=abcde
+stop 2 1; partition elr: [-|1|-]; append x 0; payload: 0,NOT_ENOUGH_REPLICAS,-1,-1
+lose_power 0 3; fence 0; read_all; partition isr: [-|-|0]; partition elr: [0|0 1|-]
+start 0 1 2; controller leader: [0|1|0]; replicate [1 2|0 2|1 2]
+logs: [abc abc abc|abcde abcde abcde|abc abc abc]
 
-@pytest.mark.parametrize("is_changed", [False, True])
-def test_the_last_known_leader_of_a_killed_partition_is_forgotten_as_well(is_changed: bool) -> None:
-    cluster = cluster_of("4.3", THREE)
-    for broker in (2, 1, 0):
-        kill(cluster, broker)
-    if is_changed:
-        cluster.change_min_insync_replicas(1)
-    start(cluster, 1, 2, 0)
-    leader, last = ("none", "") if is_changed else ("0", "")
-    isr = "" if is_changed else "0"
-    assert described(cluster) == f"Leader: {leader} Replicas: 0,1,2 Isr: {isr} Elr:  LastKnownElr: {last}"
+== C6 a raised minimum that is read after the ISR loses a record, but not without ELR
+4.3 [|ELR=off] replicas=2 log=abcde min_insync_replicas=1
+append P 0; acknowledged: -; change_min_insync_replicas 2; begin_shutdown 1 others; beat 1
+read_at_once 0; acknowledged: P; partition elr: [1|-]; stop 1; kill 0; start 1
+described: Leader: [1 Replicas: 0,1 Isr: 1 Elr: 0|none Replicas: 0,1 Isr: 0 Elr: -] LastKnownElr: -
+start 0; replicate [0|1]; logs: [abcde abcde|abcdeP abcdeP]
 
+== C6 a raised minimum that is read first loses nothing
+4.3 replicas=2 log=abcde min_insync_replicas=1
+append P 0; acknowledged: -; change_min_insync_replicas 2; begin_shutdown 1 others; beat 1
+read_all 0; acknowledged: -
 
-def test_without_elr_a_new_minimum_does_no_harm() -> None:
-    cluster = stopped_one_by_one("4.3 without ELR")
-    cluster.change_min_insync_replicas(1)
-    assert described(cluster) == "Leader: none Replicas: 2,0,1 Isr: 0 Elr:  LastKnownElr: "
-    start(cluster, 2, 1, 0)
-    assert described(cluster) == "Leader: 0 Replicas: 2,0,1 Isr: 0 Elr:  LastKnownElr: "
-    assert logs(cluster)[0] == ALL + "x"
+== C6 a minimum that was raised before loses nothing
+4.3 replicas=2 log=abcde min_insync_replicas=1
+change_min_insync_replicas 2; read_all; append P 0; acknowledged: -; begin_shutdown 1 others; beat 1
+read_at_once 0; acknowledged: -
 
+== C6 the answer to AlterPartition passes the raised minimum by: the leader has read neither
+4.3 replicas=2 log=abcde min_insync_replicas=1
+append P 0; advance 10001; check_isr 0; change_min_insync_replicas 2; finish_alter_isr 0
+acknowledged: P; described: Leader: 0 Replicas: 0,1 Isr: 0 Elr: 1 LastKnownElr: -
 
-# C3(a)
+== C8 a clean stop says nothing about the data: the folder of a stopped broker is deleted, and then its leader dies
+4.3 [|ELR=off] replicas=2 log=abcde
+stop 1; described: Leader: 0 Replicas: 0,1 Isr: 0 Elr: [1|-] LastKnownElr: -; delete_replica 1; logs: abcde -
+kill 0; described: Leader: none Replicas: 0,1 Isr: [- Elr: 0,1 LastKnownElr: 0|0 Elr: - LastKnownElr: -]
+start 1 0; replicate [0|1]; logs: [- -|abcde abcde]
 
+== C8 the same while the leader lives, and the broker copies
+4.3 [|ELR=off] replicas=2 log=abcde
+stop 1; delete_replica 1; start 1; kill 0; controller leader: [1|none]
+start 0; replicate [0|1]; logs: [- -|abcde abcde]
 
-@pytest.mark.parametrize(
-    ("protocol", "is_unregistered", "outcome"),
-    [
-        ("4.3", True, "Leader: none Replicas: 0,1,2 Isr:  Elr: 1 LastKnownElr: 0"),
-        ("4.3", False, "Leader: none Replicas: 0,1,2 Isr:  Elr: 1 LastKnownElr: 0"),
-        ("4.3 without ELR", True, "Leader: 0 Replicas: 0,1,2 Isr: 0 Elr:  LastKnownElr: "),
-    ],
-    ids=["unregistered", "only down", "without ELR"],
-)
-def test_an_unregistered_broker_keeps_the_last_known_leader_out(
-    protocol: str, is_unregistered: bool, outcome: str
-) -> None:
-    cluster = cluster_of(protocol, THREE)
-    kill(cluster, 2)
-    stop(cluster, 1)
-    if is_unregistered:
-        elr = cluster.metadata_log()[-1].partition.elr
-        cluster.unregister(1)
-        assert cluster.metadata_log()[-1].partition.elr == elr
-        assert not cluster.metadata_log()[-1].brokers[1].is_registered
-        with pytest.raises(ClusterError, match="broker 1 is not registered; name another"):
-            cluster.unregister(1)
-    kill(cluster, 0)
-    isr, elr, last = ("", "0,1", "0") if protocol == "4.3" else ("0", "", "")
-    assert described(cluster) == f"Leader: none Replicas: 0,1,2 Isr: {isr} Elr: {elr} LastKnownElr: {last}"
-    start(cluster, 0)
-    assert described(cluster) == outcome
-    assert logs(cluster)[0] == ALL
+== C8 nothing is lost if nothing was deleted, or if the broker was killed
+4.3 replicas=2 log=abcde
+[stop 1|kill 1; delete_replica 1]; kill 0; start 1; controller leader: [1|none]; start 0; replicate [0|1]
+logs: abcde abcde
 
+== C8 the same while the leader lives
+4.3 replicas=2 log=abcde
+[stop 1|kill 1; delete_replica 1]; start 1; kill 0; start 0; replicate [0|1]; logs: abcde abcde
 
-def test_a_broker_that_was_unregistered_is_not_trusted_when_it_comes_back() -> None:
-    cluster = cluster_of("4.3", THREE)
-    kill(cluster, 2)
-    stop(cluster, 1)
-    cluster.unregister(1)
-    start(cluster, 1)
-    assert described(cluster) == "Leader: 0 Replicas: 0,1,2 Isr: 0 Elr:  LastKnownElr: "
+== C8 only the folder of a stopped broker is deleted
+4.3 replicas=2 log=abcde
+delete_replica 1 ! broker 1 runs; shut it down before the folder of its replica is deleted
+stop 1; delete_replica 1; has_stopped_cleanly 1: yes; checkpointed_high_watermark 1: 5  # the file is not in the folder
+register 1; high_watermark 1: 0  # it does not exceed the log
+lose_disk 1; has_stopped_cleanly 1: no; checkpointed_high_watermark 1: 0
 
+== C11 deleted records come back through the ELR
+4.3 [|ELR=off] replicas=2 log=abcde
+stop 1; delete_records 0 3; deliver; stop 0; start 1 0; controller leader: [1|0]; log_start_offset [1|0]: [0|3]
 
-# C4
+== D2 up to 4.2 the report of a directory makes the controller forget the ELR
+[4.0 ELR=on|4.1|4.3] replicas=2 log=abcde
+stop 1; controller partition_epoch: 1; report_directory 0; deliver; read_all; controller partition_epoch: 2
+described: Leader: 0 Replicas: 0,1 Isr: 0 Elr: [-|-|1] LastKnownElr: -
+lose_power 0 3; fence 0; read_all; start 0 1; controller leader: [0|0|1]; replicate [1|1|0]
+logs: [abc abc|abc abc|abcde abcde]
 
+== D2 a leaderless partition keeps its last known leader when a directory is reported
+4.1 replicas=2 log=abcde
+stop 1 0; delete_replica 1; register 1; report_directory 1; deliver
+described: Leader: none Replicas: 0,1 Isr: - Elr: - LastKnownElr: 0
 
-@pytest.mark.parametrize(
-    ("protocol", "replicas_of_first", "elr", "survives"),
-    [("4.3", 1, set(), False), ("4.3", 3, {1}, True), ("4.3 without ELR", 1, set(), False)],
-    ids=["the first partition has one replica", "the same replication factor", "without ELR"],
-)
-def test_the_controller_counts_the_replicas_of_the_first_partition(
-    protocol: str, replicas_of_first: int, elr: set[int], survives: bool
-) -> None:
-    cluster = cluster_of(protocol, THREE, replace(PROMPT, replicas_of_partition_0=replicas_of_first))
-    stop(cluster, 2)
-    stop(cluster, 1)
-    assert cluster.metadata_log()[-1].partition.elr == elr
-    append(cluster, "x", 0)
-    assert isinstance(cluster.messages()[-1].payload, ProduceResponse)
-    assert cluster.messages()[-1].payload.error is Errors.NOT_ENOUGH_REPLICAS
-    lose_power(cluster, 0, kept=3)
-    without = protocol != "4.3"
-    now = cluster.metadata_log()[-1].partition
-    assert (now.isr, now.elr) == (({0}, set()) if without else (set(), elr | {0}))
-    start(cluster, 0, 1, 2)
-    leader = 1 if survives else 0
-    assert cluster.controller_metadata().leader == leader
-    for broker in {0, 1, 2} - {leader}:
-        replicate(cluster, broker)
-    assert logs(cluster) == dict.fromkeys(range(3), ALL if survives else ALL[:3])
+== up to 4.0 a last known leader that is not unfenced yet is elected
+[4.0 ELR=on|4.1] replicas=2 log=abcde
+kill 1 0; register 1 0; registration 0 is_fenced: yes; controller leader: [0|none]
+
+== since 4.1 a new controller gives fenced brokers no session
+[4.0 ELR=on|4.1] replicas=2 log=abcde
+kill 1; fail_over_controller; may_register 1: [no|yes]; may_be_fenced 0: no
+crash 0; start_process 0 ! broker 0: the session of its earlier process lasts
+
+== a new controller forgets for whom a shutdown waits
+4.3 replicas=2 log=abcde
+begin_shutdown 1 others; beat 1; is_up 1: yes; beat 1; is_up 1: yes; fail_over_controller; beat 1; is_up 1: no
+"""
 
 
-# C6
-
-
-def a_precious_record(protocol: str = "4.3", *, is_early: bool = False) -> Cluster:
-    """C6, steps 1 to 5: a record is on the leader only; the minimum is raised; the other replica begins to stop."""
-    cluster = cluster_of(protocol, PAIR, replace(PROMPT, min_insync_replicas=1))
-    if is_early:
-        cluster.change_min_insync_replicas(2)
-        read_all(cluster)
-    append(cluster, "P", 0)
-    assert acknowledged(cluster) == ()
-    if not is_early:
-        cluster.change_min_insync_replicas(2)
-    cluster.begin_shutdown(1, leads_others=True)
-    cluster.fire(1, TimerKind.HEARTBEAT)
-    cluster.deliver(cluster.messages()[-1].number)
-    return cluster
-
-
-def fail_over_to_the_other(cluster: Cluster) -> None:
-    stop(cluster, 1)
-    kill(cluster, 0)
-    start(cluster, 1)
-
-
-def test_a_raised_minimum_that_is_read_after_the_isr_loses_a_record() -> None:
-    cluster = a_precious_record()
-    read_at_once(cluster, 0)
-    assert acknowledged(cluster) == ("P",)
-    assert cluster.metadata_log()[-1].partition.elr == {1}
-    fail_over_to_the_other(cluster)
-    assert described(cluster) == "Leader: 1 Replicas: 0,1 Isr: 1 Elr: 0 LastKnownElr: "
-    start(cluster, 0)
-    replicate(cluster, 0)
-    assert logs(cluster) == {0: ALL, 1: ALL}
-
-
-def test_a_raised_minimum_that_is_read_first_loses_nothing() -> None:
-    cluster = a_precious_record()
-    read_all(cluster, 0)
-    assert acknowledged(cluster) == ()
-
-
-def test_a_minimum_that_was_raised_before_loses_nothing() -> None:
-    cluster = a_precious_record(is_early=True)
-    read_at_once(cluster, 0)
-    assert acknowledged(cluster) == ()
-
-
-def test_without_elr_the_record_is_acknowledged_and_kept() -> None:
-    cluster = a_precious_record("4.3 without ELR")
-    read_at_once(cluster, 0)
-    assert acknowledged(cluster) == ("P",)
-    fail_over_to_the_other(cluster)
-    assert described(cluster) == "Leader: none Replicas: 0,1 Isr: 0 Elr:  LastKnownElr: "
-    start(cluster, 0)
-    assert logs(cluster)[0] == ALL + "P"
-
-
-def test_the_answer_to_alter_partition_passes_the_raised_minimum_by() -> None:
-    """That configurations are applied before partitions does not help: the leader has read neither."""
-    cluster = cluster_of("4.3", PAIR, replace(PROMPT, min_insync_replicas=1))
-    append(cluster, "P", 0)
-    cluster.advance(10_001)
-    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
-    cluster.change_min_insync_replicas(2)
-    finish_alter_isr(cluster, 0)
-    assert acknowledged(cluster) == ("P",)
-    assert described(cluster) == "Leader: 0 Replicas: 0,1 Isr: 0 Elr: 1 LastKnownElr: "
-
-
-# C8
-
-
-@pytest.mark.parametrize(
-    ("protocol", "is_deleted", "is_clean", "survives"),
-    [
-        ("4.3", True, True, False),
-        ("4.3", False, True, True),
-        ("4.3", True, False, True),
-        ("4.3 without ELR", True, True, True),
-    ],
-    ids=["deleted", "nothing deleted", "killed", "without ELR"],
-)
-@pytest.mark.parametrize("leader_is_down", [True, False], ids=["the leader is down", "it copies"])
-def test_a_clean_stop_says_nothing_about_the_data(
-    protocol: str, is_deleted: bool, is_clean: bool, survives: bool, leader_is_down: bool
-) -> None:
-    cluster = cluster_of(protocol, PAIR)
-    (stop if is_clean else kill)(cluster, 1)
-    isr, elr, last = ("", "0,1", "0") if protocol == "4.3" else ("0", "", "")
-    assert described(cluster) == f"Leader: 0 Replicas: 0,1 Isr: 0 Elr: {elr[2:]} LastKnownElr: "
-    if is_deleted:
-        cluster.delete_replica(1)
-        assert logs(cluster) == {0: ALL, 1: ""}
-    if leader_is_down:
-        kill(cluster, 0)
-        assert described(cluster) == f"Leader: none Replicas: 0,1 Isr: {isr} Elr: {elr} LastKnownElr: {last}"
-    start(cluster, 1)
-    if not leader_is_down:
-        kill(cluster, 0)
-    if not survives:
-        assert described(cluster) == "Leader: 1 Replicas: 0,1 Isr: 1 Elr: 0 LastKnownElr: "
-    start(cluster, 0)
-    leader = cluster.controller_metadata().leader
-    assert leader is not None
-    replicate(cluster, 1 - leader)
-    assert logs(cluster) == {0: ALL if survives else "", 1: ALL if survives else ""}
-
-
-def test_only_the_folder_of_a_stopped_broker_is_deleted() -> None:
-    cluster = cluster_of("4.3", PAIR)
-    with pytest.raises(ClusterError, match="broker 1 runs; shut it down before the folder of its replica is deleted"):
-        cluster.delete_replica(1)
-    stop(cluster, 1)
-    cluster.delete_replica(1)
-    assert view_of(cluster, 1).has_stopped_cleanly
-    assert view_of(cluster, 1).checkpointed_high_watermark == len(RECORDS)  # the file is not in the folder
-    cluster.end_session(1)
-    cluster.restart(1)
-    assert view_of(cluster, 1).high_watermark == 0  # it does not exceed the log
-    cluster.lose_disk(1)
-    assert not view_of(cluster, 1).has_stopped_cleanly
-    assert view_of(cluster, 1).checkpointed_high_watermark == 0
-
-
-# C11
-
-
-@pytest.mark.parametrize(("protocol", "offset"), [("4.3", 0), ("4.3 without ELR", 3)])
-def test_deleted_records_come_back_through_the_elr(protocol: str, offset: int) -> None:
-    cluster = cluster_of(protocol, PAIR)
-    stop(cluster, 1)
-    cluster.delete_records(0, 3)
-    cluster.deliver(cluster.messages()[-1].number)
-    stop(cluster, 0)
-    start(cluster, 1, 0)
-    leader = cluster.controller_metadata().leader
-    assert leader is not None
-    assert view_of(cluster, leader).log_start_offset == offset
-
-
-# D2
-
-
-@pytest.mark.parametrize(
-    ("protocol", "forgets"), [("4.0 with ELR", True), ("4.1", True), ("4.3", False)], ids=["4.0", "4.1", "4.3"]
-)
-def test_up_to_4_2_the_report_of_a_directory_makes_the_controller_forget_the_elr(protocol: str, forgets: bool) -> None:
-    cluster = cluster_of(protocol, PAIR)
-    stop(cluster, 1)
-    epoch = cluster.controller_metadata().partition_epoch
-    cluster.report_directory(0)
-    cluster.deliver(cluster.messages()[-1].number)
-    read_all(cluster)
-    elr = "" if forgets else "1"
-    assert described(cluster) == f"Leader: 0 Replicas: 0,1 Isr: 0 Elr: {elr} LastKnownElr: "
-    assert cluster.controller_metadata().partition_epoch == epoch + 1
-    lose_power(cluster, 0, kept=3)
-    start(cluster, 0, 1)
-    leader = 0 if forgets else 1
-    assert cluster.controller_metadata().leader == leader
-    replicate(cluster, 1 - leader)
-    assert logs(cluster) == dict.fromkeys(range(2), ALL[:3] if forgets else ALL)
-
-
-def test_a_leaderless_partition_keeps_its_last_known_leader_when_a_directory_is_reported() -> None:
-    cluster = cluster_of("4.1", PAIR)
-    stop(cluster, 1)
-    stop(cluster, 0)
-    cluster.delete_replica(1)
-    cluster.end_session(1)
-    cluster.restart(1)
-    cluster.report_directory(1)
-    cluster.deliver(cluster.messages()[-1].number)
-    assert described(cluster) == "Leader: none Replicas: 0,1 Isr:  Elr:  LastKnownElr: 0"
-
-
-# Who leads last, and controllers that fail over
-
-
-@pytest.mark.parametrize(("protocol", "leader"), [("4.0 with ELR", 0), ("4.1", None)])
-def test_up_to_4_0_a_last_known_leader_that_is_not_alive_is_elected(protocol: str, leader: int | None) -> None:
-    cluster = cluster_of(protocol, PAIR)
-    for broker in (1, 0):
-        kill(cluster, broker)
-    for broker in (1, 0):
-        cluster.end_session(broker)
-        cluster.restart(broker)  # it registers, and is not unfenced yet
-    assert cluster.metadata_log()[-1].brokers[0].is_fenced
-    assert cluster.controller_metadata().leader == leader
-
-
-@pytest.mark.parametrize(("protocol", "is_accepted"), [("4.0 with ELR", False), ("4.1", True)])
-def test_since_4_1_a_new_controller_gives_fenced_brokers_no_session(protocol: str, is_accepted: bool) -> None:
-    cluster = cluster_of(protocol, PAIR)
-    kill(cluster, 1)
-    cluster.fail_over_controller()
-    assert cluster.may_register(1) == is_accepted
-    assert not cluster.may_be_fenced(0)
-    cluster.crash(0)
-    with pytest.raises(ClusterError, match="broker 0: the session of its earlier process lasts"):
-        cluster.restart(0)
-
-
-def test_a_new_controller_forgets_for_whom_a_shutdown_waits() -> None:
-    cluster = cluster_of("4.3", PAIR)
-    cluster.begin_shutdown(1, leads_others=True)
-    for is_up in (True, True):
-        cluster.fire(1, TimerKind.HEARTBEAT)
-        cluster.deliver(cluster.messages()[-1].number)
-        cluster.deliver(cluster.messages()[-1].number)
-        assert view_of(cluster, 1).is_up == is_up
-    cluster.fail_over_controller()
-    cluster.fire(1, TimerKind.HEARTBEAT)
-    cluster.deliver(cluster.messages()[-1].number)
-    cluster.deliver(cluster.messages()[-1].number)
-    assert not view_of(cluster, 1).is_up
+@pytest.mark.parametrize(("cluster", "history"), histories(HISTORIES))
+def test_eligible_leaders(cluster: str, history: str) -> None:
+    play(cluster_of(cluster), history)

@@ -8,21 +8,8 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import (
-    FREEZE,
-    KILL,
-    START,
-    acked,
-    disk,
-    fault,
-    header,
-    high_watermark,
-    log_end,
-    metadata,
-    record,
-    sent,
-    write,
-)
+from conformance.tests.support.observations import header, high_watermark, log_end, metadata, record, said, sent, write
+from isrcheck.commands.exit_codes import VIOLATED as VIOLATION
 from isrcheck.conformance.follow.format.ndjson import objects_of
 from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
 from isrcheck.conformance.follow.recorded.recording import read_recording
@@ -35,161 +22,102 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.trace import VIOLATED
 
+pytestmark = pytest.mark.sampled
+
 Line = dict[str, Any]
 
 
-def asks(*replicas: int) -> Line:
-    """An operator asks for these replicas; for none: cancels the reassignment."""
-    return {"kind": "fault", "what": "reassign", "replicas": list(replicas) or None}
-
-
-def answered(*replicas: int, refused: bool = False) -> Line:
-    return {"kind": "reassigned", "replicas": list(replicas) or None, "refused": refused}
-
-
-def decided(*replicas: int) -> tuple[Line, Line]:
-    """An operator asks, and is answered at once."""
-    return asks(*replicas), answered(*replicas)
-
-
-def joins(leader: int, *isr: int, epoch: int, change: int) -> Line:
-    """The leader asks for this ISR."""
-    epochs = {"leader_epoch": epoch, "partition_epoch": change}
-    return {"kind": "alter_partition", "leader": leader, "isr": list(isr), **epochs}
-
-
-BEGIN = (header(1, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0))
-GROWS = (*decided(1, 2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(1, 2, 3)))
-MOVES = (*decided(2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(2, 3, 1)))
-MOVED = (joins(1, 1, 2, 3, epoch=0, change=1), record(2, 2, 3, epoch=1, change=2, replicas=(2, 3)))
+BEGIN = "header 1: 1 2 all_requests; record 1: 1 2 epoch=0 change=0; "
+GROWS = "reassign 1 2 3; answered 1 2 3; record 1: 1 2 epoch=0 change=1 replicas=1,2,3"
+MOVES = "reassign 2 3; answered 2 3; record 1: 1 2 epoch=0 change=1 replicas=2,3,1"
+JOINS = "requests 1: 1 2 3 epoch=0 change=1"
 
 EXPLAINED = {
-    "a replica is added": (*GROWS, joins(1, 1, 2, 3, epoch=0, change=1), record(1, 1, 2, 3, epoch=0, change=2)),
-    "the leader is removed with the change of the ISR": (*MOVES, *MOVED),
-    "a follower is removed at once": (*decided(1), record(1, 1, epoch=1, change=1, replicas=(1,))),
-    "the leader is removed at once": (*decided(2), record(2, 2, epoch=1, change=1, replicas=(2,))),
-    "the request is answered late": (asks(1), record(1, 1, epoch=1, change=1), answered(1)),
-    "no answer is recorded": (asks(1), record(1, 1, epoch=1, change=1)),
-    "a reassignment is cancelled": (*GROWS, *decided(), record(1, 1, 2, epoch=1, change=2, replicas=(1, 2))),
-    "one is cancelled that has added the leader": (
-        *decided(1, 2, 3, 4),
-        joins(1, 1, 2, 3, epoch=0, change=1),
-        record(1, 1, 2, 3, epoch=0, change=2, replicas=(1, 2, 3, 4)),
-        {"kind": "fault", "what": "elect preferred"},
-        record(3, 1, 2, 3, epoch=1, change=3),
-        *decided(),
-        record(2, 1, 2, epoch=2, change=4, replicas=(1, 2)),
-    ),
-    "one is refused": (asks(1), answered(1, refused=True), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
-    "the second of two requests is taken first": (
-        asks(1, 2, 3),
-        *decided(1),
-        answered(1, 2, 3),
-        record(1, 1, epoch=1, change=2, replicas=(1, 2, 3)),
-    ),
-    "the replicas stay": (*decided(1, 2), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
+    "a replica is added": f"{GROWS}; {JOINS}; record 1: 1 2 3 epoch=0 change=2",
+    "the leader is removed with the change of the ISR": f"{MOVES}; {JOINS};"
+    " record 2: 2 3 epoch=1 change=2 replicas=2,3",
+    "a follower is removed at once": "reassign 1; answered 1; record 1: 1 epoch=1 change=1 replicas=1",
+    "the leader is removed at once": "reassign 2; answered 2; record 2: 2 epoch=1 change=1 replicas=2",
+    "the request is answered late": "reassign 1; record 1: 1 epoch=1 change=1; answered 1",
+    "no answer is recorded": "reassign 1; record 1: 1 epoch=1 change=1",
+    "a reassignment is cancelled": f"{GROWS}; reassign; answered; record 1: 1 2 epoch=1 change=2 replicas=1,2",
+    "one is cancelled that has added the leader": "reassign 1 2 3 4; answered 1 2 3 4;"
+    " requests 1: 1 2 3 epoch=0 change=1; record 1: 1 2 3 epoch=0 change=2 replicas=1,2,3,4; elect preferred;"
+    " record 3: 1 2 3 epoch=1 change=3; reassign; answered; record 2: 1 2 epoch=2 change=4 replicas=1,2",
+    "one is refused": "reassign 1; refused 1; record 1: 1 2 epoch=0 change=0 replicas=1,2",
+    "the second of two requests is taken first": "reassign 1 2 3; reassign 1; answered 1; answered 1 2 3;"
+    " record 1: 1 epoch=1 change=2 replicas=1,2,3",
+    "the replicas stay": "reassign 1 2; answered 1 2; record 1: 1 2 epoch=0 change=0 replicas=1,2",
 }
 
 REJECTED = {
-    "nobody has asked for it": GROWS[2:],
-    "nobody has asked for it, and no partition epoch is known": (
-        metadata(1, 1, 2, epoch=0),
-        metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]},
-    ),
-    "it was asked for later": (*GROWS[2:], *GROWS[:2]),
-    "it is refused": (asks(1), answered(1, refused=True), record(1, 1, epoch=1, change=1)),
-    "it is refused after its effect": (asks(1), record(1, 1, epoch=1, change=1), answered(1, refused=True)),
-    "it is taken again after its answer": (
-        *decided(1),
-        *decided(1, 2),
-        record(1, 1, epoch=1, change=2, replicas=(1, 2)),
-        record(1, 1, epoch=2, change=3, replicas=(1,)),
-    ),
-    "it is taken only after its answer": (
-        *decided(1),
-        record(1, 1, 2, epoch=0, change=0),
-        record(1, 1, epoch=1, change=1),
-    ),
-    "the removed broker leads": (*MOVES, MOVED[0], record(1, 1, 2, epoch=1, change=2)),
-    "the removed broker is a replica": (*MOVES, MOVED[0], record(2, 2, 3, epoch=1, change=2, replicas=(1, 2, 3))),
-    "it is complete without the new replica": (*MOVES, record(2, 2, epoch=1, change=2, replicas=(2, 3))),
-    "a removed replica has its log": (
-        disk(1, "a"),
-        *decided(1),
-        record(1, 1, epoch=1, change=1),
-        disk(2, "a"),
-        {"kind": "applied", "broker": 2, "partition_epoch": 1},
-        disk(2, "a"),
-    ),
-    "nothing is cancelled": (*GROWS, *decided(), record(1, 1, 2, epoch=0, change=1)),
-    "another request is answered": (
-        asks(1),
-        answered(2),
-        record(1, 1, 2, epoch=0, change=0),
-        record(2, 2, epoch=1, change=1),
-    ),
+    "no line requests it": GROWS.rpartition("; ")[2],
+    "it is requested later": f"{GROWS.rpartition('; ')[2]}; reassign 1 2 3; answered 1 2 3",
+    "it is refused": "reassign 1; refused 1; record 1: 1 epoch=1 change=1",
+    "it is refused after its effect": "reassign 1; record 1: 1 epoch=1 change=1; refused 1",
+    "it is taken again after its answer": "reassign 1; answered 1; reassign 1 2; answered 1 2;"
+    " record 1: 1 epoch=1 change=2 replicas=1,2; record 1: 1 epoch=2 change=3 replicas=1",
+    "it is taken only after its answer": "reassign 1; answered 1; record 1: 1 2 epoch=0 change=0;"
+    " record 1: 1 epoch=1 change=1",
+    "the removed broker leads": f"{MOVES}; {JOINS}; record 1: 1 2 epoch=1 change=2",
+    "the removed broker is a replica": f"{MOVES}; {JOINS}; record 2: 2 3 epoch=1 change=2 replicas=1,2,3",
+    "it is complete without the new replica": f"{MOVES}; record 2: 2 epoch=1 change=2 replicas=2,3",
+    "a removed replica has its log": "disk 1: a; reassign 1; answered 1; record 1: 1 epoch=1 change=1; disk 2: a;"
+    " applied 2 1; disk 2: a",
+    "nothing is cancelled": f"{GROWS}; reassign; answered; record 1: 1 2 epoch=0 change=1",
+    "another request is answered": "reassign 1; answered 2; record 1: 1 2 epoch=0 change=0;"
+    " record 2: 2 epoch=1 change=1",
 }
 
 
-def followed(folder: Path, *lines: Line, protocol: str = "4.1") -> Outcome:
-    return follow_recording(write(folder / "seen.ndjson", *BEGIN, *lines), protocol)
+def followed(folder: Path, text: str, protocol: str = "4.1") -> Outcome:
+    return follow_recording(write(folder / "seen.ndjson", *said(BEGIN + text)), protocol)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", EXPLAINED)
-def test_what_an_operator_asks_for_is_explained(tmp_path: Path, case: str) -> None:
-    outcome = followed(tmp_path, *EXPLAINED[case])
+def test_what_an_operator_requests_is_explained(tmp_path: Path, case: str) -> None:
+    outcome = followed(tmp_path, EXPLAINED[case])
     assert isinstance(outcome, Explained)
-    assert outcome.passed[-1] == len(outcome.recording.lines) == len(EXPLAINED[case]) + 1
+    assert outcome.passed[-1] == len(outcome.recording.lines) == len(said(EXPLAINED[case])) + 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", REJECTED)
 def test_what_contradicts_a_reassignment_is_rejected(tmp_path: Path, case: str) -> None:
-    assert isinstance(followed(tmp_path, *REJECTED[case]), Rejected)
+    assert isinstance(followed(tmp_path, REJECTED[case]), Rejected)
+
+
+def test_replicas_that_no_line_requests_are_rejected_without_partition_epochs(tmp_path: Path) -> None:
+    lines = [metadata(1, 1, 2, epoch=0), metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]}]
+    assert isinstance(follow_recording(write(tmp_path / "seen.ndjson", *said(BEGIN), *lines), "4.1"), Rejected)
 
 
 LOST = (
-    header(2, 1, 2) | {"all_requests": True},
-    record(1, 1, 2, epoch=0, change=0),
-    disk(2, "a"),
-    acked("a", 0),
-    *decided(1),
-    record(1, 1, epoch=1, change=1, replicas=(1,)),
-    disk(2),
-    *decided(1, 2),
-    record(1, 1, epoch=1, change=2, replicas=(1, 2)),
-    fault(FREEZE, 1),
-    record(2, 2, epoch=2, change=3, replicas=(1, 2)),
+    "header 2: 1 2 all_requests; record 1: 1 2 epoch=0 change=0; disk 2: a; acked a 0; reassign 1; answered 1;"
+    " record 1: 1 epoch=1 change=1 replicas=1; disk 2:; reassign 1 2; answered 1 2;"
+    " record 1: 1 epoch=1 change=2 replicas=1,2; freeze 1; record 2: 2 epoch=2 change=3 replicas=1,2"
 )
 """8.27: replica 2 is removed, deletes its log, stays in the ELR, comes back empty, and is elected while 1 is frozen.
 Another partition of the topic has two replicas."""
 
 
-def test_a_loss_by_a_reassignment_is_told(tmp_path: Path) -> None:
-    path = write(tmp_path / "seen.ndjson", *LOST)
+def test_a_loss_by_a_reassignment_is_reported(tmp_path: Path) -> None:
+    path = write(tmp_path / "seen.ndjson", *said(LOST))
     outcome = follow_recording(path, "4.3", {"replicas_of_partition_0": 2})
     assert isinstance(outcome, Explained)
-    assert (outcome.exit_code, outcome.fail_all) == (12, True)
-    assert [(one.name, one.verdict) for one in outcome.failures if one.name == "acked_not_lost"] == [
-        ("acked_not_lost", VIOLATED)
-    ]
+    assert (outcome.exit_code, outcome.fail_all) == (VIOLATION, True)
+    assert [failure.verdict for failure in outcome.failures if failure.name == "acked_not_lost"] == [VIOLATED]
     repaired = follow_recording(path, "4.3", {"replicas_of_partition_0": 2, "ELR_WITHIN_REPLICAS": 1})
     assert isinstance(repaired, Rejected)
-    assert repaired.line.number == len(LOST)
+    assert repaired.line.number == len(said(LOST))
 
 
 BEYOND = {
-    "the leader has restarted before it was fenced": (
-        fault(KILL, 1),
-        fault(START, 1),
-        *decided(1),
-        record(2, 1, epoch=1, change=1, replicas=(1,)),
-    ),
-    "so has the only member of the ISR that stays": (
-        fault(KILL, 2),
-        fault(START, 2),
-        *decided(2),
-        record(-1, 2, epoch=1, change=1, replicas=(2,)),
-    ),
+    "the leader has restarted before it was fenced": "kill 1; start 1; reassign 1; answered 1;"
+    " record 2: 1 epoch=1 change=1 replicas=1",
+    "so has the only member of the ISR that stays": "kill 2; start 2; reassign 2; answered 2;"
+    " record -1: 2 epoch=1 change=1 replicas=2",
 }
 NOT_MODELLED = (
     "a reassignment while the leader is not active, or after which no active member of the ISR stays, is not modelled"
@@ -199,28 +127,28 @@ NOT_MODELLED = (
 @pytest.mark.parametrize("case", BEYOND)
 def test_what_the_model_leaves_out_is_not_rejected(tmp_path: Path, case: str) -> None:
     """Since 4.0, a broker restarts only after it was fenced, and has left the ISR then."""
-    outcome = followed(tmp_path, *BEYOND[case], protocol="3.7")
+    outcome = followed(tmp_path, BEYOND[case], "3.7")
     assert isinstance(outcome, Undecided)
     assert (outcome.why, outcome.exit_code) == (NOT_MODELLED, 3)
-    assert isinstance(followed(tmp_path, *BEYOND[case], protocol="4.1"), Rejected)
+    assert isinstance(followed(tmp_path, BEYOND[case]), Rejected)
 
 
 @pytest.mark.parametrize("protocol", ["2.1", "2.8"])
 def test_without_kraft_it_is_not_modelled(tmp_path: Path, protocol: str) -> None:
-    outcome = followed(tmp_path, *EXPLAINED["a follower is removed at once"], protocol=protocol)
+    outcome = followed(tmp_path, EXPLAINED["a follower is removed at once"], protocol)
     assert isinstance(outcome, Undecided)
     why = f"a reassignment of replicas by the rules of {protocol} (line 3) is not modelled"
     assert (outcome.why, outcome.line and outcome.line.number, outcome.exit_code) == (why, 5, 3)
 
 
 def test_what_comes_before_it_is_judged_without_kraft(tmp_path: Path) -> None:
-    outcome = followed(tmp_path, record(2, 1, 2, epoch=0, change=0), *GROWS, protocol="2.8")
+    outcome = followed(tmp_path, f"record 2: 1 2 epoch=0 change=0; {GROWS}", "2.8")
     assert isinstance(outcome, Rejected)
     assert outcome.line.number == 3
 
 
 def test_online_it_is_not_modelled(tmp_path: Path) -> None:
-    path = write(tmp_path / "seen.ndjson", *BEGIN, *EXPLAINED["the leader is removed at once"])
+    path = write(tmp_path / "seen.ndjson", *said(BEGIN + EXPLAINED["the leader is removed at once"]))
     outcome = follow_online(path, lambda: objects_of(path), "4.1")
     assert isinstance(outcome, UndecidedOnline)
     assert outcome.why == "a reassignment of replicas (line 3) is not modelled"
@@ -228,9 +156,9 @@ def test_online_it_is_not_modelled(tmp_path: Path) -> None:
 
 def test_replicas_at_the_beginning_come_first(tmp_path: Path) -> None:
     """By the header, or by the first metadata; the leader at the beginning is one of them."""
-    begins = ({"kind": "header", "all_requests": True}, record(3, 3, epoch=4, change=0, replicas=(3,)))
-    lines = (*decided(1, 3), record(3, 3, epoch=4, change=1, replicas=(1, 3)))
-    for first in (begins, (header(1, 3) | {"all_requests": True}, record(3, 3, epoch=4, change=0))):
+    by_metadata = [{"kind": "header", "all_requests": True}, *said("record 3: 3 epoch=4 change=0 replicas=3")]
+    for first in (by_metadata, said("header 1: 3 all_requests; record 3: 3 epoch=4 change=0")):
+        lines = said("reassign 1 3; answered 1 3; record 3: 3 epoch=4 change=1 replicas=1,3")
         path = write(tmp_path / "seen.ndjson", *first, *lines)
         recording = read_recording(path)
         assert (recording.brokers, recording.first_replicas) == ((3, 1), 1)
@@ -238,41 +166,36 @@ def test_replicas_at_the_beginning_come_first(tmp_path: Path) -> None:
 
 
 def test_a_member_of_the_isr_is_a_replica_at_the_beginning(tmp_path: Path) -> None:
-    begins = (BEGIN[0], record(1, 1, 2, 3, epoch=0, change=0), asks(1, 2, 3))
-    assert isinstance(follow_recording(write(tmp_path / "seen.ndjson", *begins), "4.1"), Rejected)
+    text = "header 1: 1 2 all_requests; record 1: 1 2 3 epoch=0 change=0; reassign 1 2 3"
+    assert isinstance(follow_recording(write(tmp_path / "seen.ndjson", *said(text)), "4.1"), Rejected)
+
+
+REASSIGN, REASSIGNED = {"kind": "fault", "what": "reassign"}, {"kind": "reassigned", "replicas": [1]}
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "complaint"),
     [
-        (
-            {"kind": "fault", "what": "reassign"},
-            "replicas is missing; give it: the replicas that are asked for, or null",
-        ),
-        (
-            {"kind": "fault", "what": "reassign", "replicas": []},
-            "replicas is []; name at least one broker, and each once",
-        ),
-        ({"kind": "reassigned", "replicas": [1, 1]}, "replicas is [1, 1]; name at least one broker, and each once"),
-        ({"kind": "reassigned", "replicas": "1"}, 'replicas is "1"; it has to be a list of brokers, or null'),
-        (answered(1) | {"refused": "no"}, 'refused is "no"; it has to be true or false'),
-        (answered(1) | {"broker": 1}, "unknown key 'broker'; lines of this kind have: replicas, refused"),
+        (REASSIGN, "replicas is missing; give it: the requested replicas, or null"),
+        (REASSIGN | {"replicas": []}, "replicas is []; name at least one broker, and each once"),
+        (REASSIGNED | {"replicas": [1, 1]}, "replicas is [1, 1]; name at least one broker, and each once"),
+        (REASSIGNED | {"replicas": "1"}, 'replicas is "1"; it has to be a list of brokers, or null'),
+        (REASSIGNED | {"refused": "no"}, 'refused is "no"; it has to be true or false'),
+        (REASSIGNED | {"broker": 1}, "unknown key 'broker'; lines of this kind have: replicas, refused"),
     ],
 )
-def test_a_bad_line_is_refused(tmp_path: Path, line: Line, said: str) -> None:
-    path = write(tmp_path / "seen.ndjson", *BEGIN, line)
+def test_a_bad_line_is_refused(tmp_path: Path, line: Line, complaint: str) -> None:
+    path = write(tmp_path / "seen.ndjson", *said(BEGIN), line)
     with pytest.raises(UsageError) as error:
         follow_recording(path, "4.1")
-    assert str(error.value).startswith(f"{path}:3: {said}")
+    assert str(error.value).startswith(f"{path}:3: {complaint}")
 
 
 def test_the_replicas_before_a_reassignment_have_to_be_known(tmp_path: Path) -> None:
-    path = write(tmp_path / "seen.ndjson", record(1, 1, 2, epoch=0, change=0), asks(1))
-    with pytest.raises(UsageError) as error:
+    path = write(tmp_path / "seen.ndjson", *said("record 1: 1 2 epoch=0 change=0; reassign 1"))
+    complaint = "2: no line before says which replicas are reassigned; give replicas in the header"
+    with pytest.raises(UsageError, match=complaint):
         follow_recording(path, "4.1")
-    assert str(error.value) == (
-        f"{path}:2: no line before says which replicas are reassigned; give replicas in the header"
-    )
 
 
 # ------------------------------------------------------------------------------------------------------- random runs
@@ -314,7 +237,7 @@ def observed(chance: random.Random, instance: Instance, cells: Cells, step: Step
     if step.action.startswith(REQUESTS):
         is_cancelled = step.action.startswith("controller_cancels")
         target = () if is_cancelled else tuple(r for r in range(3) if step.ordinals[0] >> r & 1)
-        found += decided(*target)
+        found += said("; ".join(f"{word} {' '.join(map(str, target))}" for word in ("reassign", "answered")))
     if chance.random() < 0.2:
         found.append(record_of(instance, cells))
     for r in range(3):
@@ -339,6 +262,7 @@ def random_of(protocol: str, seed: int) -> random.Random:
     return random.Random(f"{protocol} {seed}")
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("protocol", "seed"), RUNS)
 def test_a_run_of_the_model_is_explained(tmp_path: Path, protocol: str, seed: int) -> None:

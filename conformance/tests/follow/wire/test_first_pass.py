@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.follow import produce
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorded.faults import FaultKind, fault_in, may_be_fault
 from isrcheck.conformance.follow.search.explain import Explained, follow_recording
@@ -88,29 +89,30 @@ def test_an_election_of_the_preferred_leader_that_nobody_asked_for(
     departures: list[tuple[int, int | None]], rebalanced: set[int]
 ) -> None:
     """1 leads epoch 0, 2 leads epoch 1 from line 20 on, and 1, the preferred one, leads epoch 2 from line 30 on."""
-    found = Elections()
-    for number, leader, epoch in ((10, 1, 0), (20, 2, 1), (21, 2, 1), (30, 1, 2)):
-        found.lead(number, leader, epoch)
-    found.judge(departures, lambda number: 1)
-    assert found.rebalanced_after == rebalanced
+    elections = elections_of((10, 1, 0), (20, 2, 1), (21, 2, 1), (30, 1, 2))
+    elections.judge(departures, lambda number: 1)
+    assert elections.rebalanced_after == rebalanced
 
 
-def test_an_election_of_another_leader_is_no_rebalance() -> None:
-    found = Elections()
-    found.lead(10, 1, 0)
-    found.lead(20, 2, 1)
-    found.judge([], lambda number: 1)
-    assert found.rebalanced_after == set()
+def elections_of(*leaders: tuple[int, int, int]) -> Elections:
+    """Leaders that lines show: line, leader, epoch."""
+    elections = Elections()
+    for leader in leaders:
+        elections.lead(*leader)
+    return elections
 
 
-def test_the_preferred_leader_is_the_one_of_the_last_replicas_before_the_election() -> None:
-    found = Elections()
-    found.lead(10, 1, 0)
-    found.lead(20, 2, 1)
-    found.judge([], assignments_of([(1, (1, 2, 3), 0)]).preferred_before)
-    assert found.rebalanced_after == set()
-    found.judge([], assignments_of([(1, (1, 2, 3), 0), (15, (2, 1, 3), 0)]).preferred_before)
-    assert found.rebalanced_after == {0}
+@pytest.mark.parametrize(
+    ("replicas", "rebalanced"),
+    [
+        ([(1, (1, 2, 3), 0)], set()),
+        ([(1, (1, 2, 3), 0), (15, (2, 1, 3), 0)], {0}),  # the last replicas before the election count
+    ],
+)
+def test_an_election_of_another_leader_is_no_rebalance(replicas: Any, rebalanced: set[int]) -> None:
+    elections = elections_of((10, 1, 0), (20, 2, 1))
+    elections.judge([], assignments_of(replicas).preferred_before)
+    assert elections.rebalanced_after == rebalanced
 
 
 # ------------------------------------------------------------------------------------------------------ reassignments
@@ -230,6 +232,7 @@ def stripped(folder: Path, to: Path, *, by_id: bool = False) -> Path:
     return copy / "wire.ndjson"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("folder", "protocol", "length"), [(STEADY, "3.7", 52), (LATER, "4.1", 75)])
 def test_a_recording_without_metadata_is_followed(tmp_path: Path, folder: Path, protocol: str, length: int) -> None:
     """C1: the topic is the one that is written to; its id is that of the fetches with the same records."""
@@ -251,13 +254,6 @@ def fetch(n: int, topic: str, *values: str) -> list[dict[str, Any]]:
         {"n": n, "kind": "request", **line, "body": {"replica_id": 2, "session_id": 0, "topics": [asked]}},
         {"n": n + 1, "kind": "response", **line, "body": body},
     ]
-
-
-def produce(n: int, value: str, **topic: str) -> dict[str, Any]:
-    batch = {"leader_epoch": -1, "control": False, "records": [{"offset": 0, "value": value}]}
-    body = {"acks": -1, "topic_data": [{**topic, "partition_data": [{"index": 0, "records": [batch]}]}]}
-    line = {"n": n, "t": 0, "kind": "request", "client": "p", "broker": 1, "api": "Produce", "correlation": n}
-    return line | {"body": body}
 
 
 def written(to: Path, *lines: dict[str, Any]) -> Path:

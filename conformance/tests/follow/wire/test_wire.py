@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
 from conformance.tests.support.follow import table
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.cli import main
+from isrcheck.commands.exit_codes import DIVERGED
 from isrcheck.conformance.follow.recorded.lines import Metadata
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
@@ -21,14 +20,9 @@ from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 
+pytestmark = pytest.mark.sampled
+
 WIRE = RECORDINGS / "wire"
-
-
-@pytest.fixture
-def conform(capsys):
-    """Run `conform`: exit code, stdout, stderr."""
-    run = checking(main, capsys)
-    return lambda *words: run(*map(str, words))
 
 
 def followed(name: str, protocol: str, **values: int) -> Outcome:
@@ -173,6 +167,7 @@ def test_the_kinds_of_observations(name: str, kinds: str) -> None:
         ("leader_killed", "3.7", 75),
         ("stale_record_control", "3.7", 58),
         ("transactions", "3.7", 57),
+        ("below_min_isr", "3.7", 50),
     ],
 )
 def test_the_right_generation_explains(name: str, protocol: str, length: int) -> None:
@@ -184,11 +179,15 @@ def test_the_right_generation_explains(name: str, protocol: str, length: int) ->
     assert outcome.failures == ()
 
 
+FEW = 5_672
+"""The number of states that the partition epochs leave."""
+
+
 def test_partition_epochs_bound_the_changes_before_them() -> None:
     """Before the last metadata line, leader and ISR change at most twice, which leaves few states."""
     outcome = followed("leader_killed", "3.7")
     assert isinstance(outcome, Explained)
-    assert sum(outcome.effort.states) == 5_672
+    assert sum(outcome.effort.states) == FEW
     assert [line.partition_epoch for _, line in outcome.recording.claims(Metadata)] == [None, None, 2]
 
 
@@ -242,13 +241,7 @@ def test_a_rejection_names_the_gate_of_the_high_watermark_where_it_is_off() -> N
     assert named not in told
 
 
-def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
-    outcome = followed("below_min_isr", "3.7")
-    assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.failures) == (50, ())
-
-
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) -> None:
     out = tmp_path / "steady.ndjson"
     code, said, _ = conform("convert", WIRE / "steady", "-o", out)
@@ -268,7 +261,7 @@ def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) 
 def test_several_recordings_get_one_line_each(conform, tmp_path: Path) -> None:
     shutil.copy(WIRE / "below_min_isr" / "wire.ndjson", tmp_path / "one.ndjson")
     code, said, _ = conform("follow", tmp_path / "one.ndjson", WIRE / "steady" / "wire.ndjson")
-    assert code == 20
+    assert code == DIVERGED
     assert said.splitlines()[0] == f"REJECTED   {tmp_path / 'one.ndjson'}:69: broker 2 has the high watermark 2"
     assert said.splitlines()[1].startswith("EXPLAINED ")
 

@@ -10,7 +10,7 @@ import pytest
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.wire.beside import disks_in
 from isrcheck.conformance.follow.wire.controller import Controller, View
-from isrcheck.conformance.follow.wire.exchanges import Asked, Entry, KnownLogs, Sessions
+from isrcheck.conformance.follow.wire.exchanges import Entry, FetchRequest, KnownLogs, Sessions
 from isrcheck.conformance.follow.wire.messages import Happening, Message
 from isrcheck.conformance.follow.wire.survey import Survey
 from isrcheck.conformance.follow.wire.traffic import Traffic
@@ -38,11 +38,11 @@ def test_a_session_completes_what_is_left_out() -> None:
     sessions = Sessions(SURVEY)
     at = {"partition": 0, "fetch_offset": 3, "last_fetched_epoch": 1, "current_leader_epoch": 2}
     assert sessions.ask(request(epoch=1)) is None
-    assert sessions.ask(request(at, session=0, epoch=0)) == Asked(2, 3, 1, 2)
-    assert sessions.answer(response()) is None  # no high watermark was told yet
+    assert sessions.ask(request(at, session=0, epoch=0)) == FetchRequest(2, 3, 1, 2)
+    assert sessions.answer(response()) is None  # no response had a high watermark yet
     told = sessions.answer(response({"high_watermark": 2, "records": []}))
     assert told is not None and (told.high_watermark, told.entries, told.diverging_end) == (2, (), None)
-    assert sessions.ask(request()) == Asked(2, 3, 1, 2)
+    assert sessions.ask(request()) == FetchRequest(2, 3, 1, 2)
     again = sessions.answer(response())
     assert again is not None and again.high_watermark == 2
     assert sessions.answer(response(error_code="fetch_session_id_not_found")) is None
@@ -71,14 +71,14 @@ def test_a_response_shows_records_markers_and_where_logs_diverge() -> None:
 def test_an_offered_record_is_known_once_the_follower_fetches_behind_it() -> None:
     logs = KnownLogs()
     logs.offer(2, (A, B))
-    assert logs.fetches(2, Asked(2, 0, -1, 0)) == ()  # the answer did not arrive
+    assert logs.fetches(2, FetchRequest(2, 0, -1, 0)) == ()  # the answer did not arrive
     logs.offer(2, (A, B))
-    assert logs.fetches(2, Asked(2, 2, 0, 0)) == (("a", 0), ("b", 0))
-    assert logs.fetches(2, Asked(2, 1, 0, 1)) == (("a", 0),)  # truncated
-    assert logs.fetches(2, Asked(2, 2, 1, 1)) is None  # appended as a leader, unseen
+    assert logs.fetches(2, FetchRequest(2, 2, 0, 0)) == (("a", 0), ("b", 0))
+    assert logs.fetches(2, FetchRequest(2, 1, 0, 1)) == (("a", 0),)  # truncated
+    assert logs.fetches(2, FetchRequest(2, 2, 1, 1)) is None  # appended as a leader, unseen
     logs.offer(2, (C,))
-    assert logs.fetches(2, Asked(2, 2, 1, 1)) == (("a", 0), ("c", 1))
-    assert logs.fetches(2, Asked(2, 2, 3, 3)) is None  # replaced, unseen: the last epoch is another one
+    assert logs.fetches(2, FetchRequest(2, 2, 1, 1)) == (("a", 0), ("c", 1))
+    assert logs.fetches(2, FetchRequest(2, 2, 3, 3)) is None  # replaced, unseen: the last epoch differs
 
 
 def test_the_partition_epoch_orders_answers_and_the_metadata_log() -> None:

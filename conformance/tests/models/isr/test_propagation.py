@@ -23,6 +23,7 @@ def judged(**entries):
     return found, {one.prop.name: one.bare for one in verdicts(found)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("entries", "least"),
     [
@@ -48,7 +49,7 @@ def test_what_a_configuration_cannot_reach_is_not_asked():
         assert found[name] == "n/a"
 
 
-def test_without_the_minute_an_isr_that_changes_all_the_time_is_never_told():
+def test_without_the_minute_an_isr_that_changes_all_the_time_is_never_reported():
     _, found = judged(**QUIET, **SHORT, LATEST_AFTER_A_MINUTE=0)
     for name in ("changes_arrive_in_time", "changes_are_told", "every_change_is_heard"):
         assert found[name].startswith("VIOLATED")
@@ -73,7 +74,7 @@ def test_a_notification_comes_at_most_every_three_ticks_however_often_the_isr_ch
     cells = instance.initial_states[0]
     has_news = instance.layouts["has_news"].offset
     written, ticks = [], 0
-    for text in ("leader_changes_isr 0 0", *("thread_runs", "tick_passes") * 3, "thread_runs"):
+    for text in ["leader_changes_isr 0 0", *["thread_runs", "tick_passes"] * 3, "thread_runs"]:
         before, cells = cells[has_news], after(instance, cells, text)
         ticks += text == "tick_passes"
         if before and not cells[has_news]:

@@ -24,9 +24,6 @@ def leader_and_isr(one):
     return one.state.controller_leader, [r for r in range(3) if one.state.controller_isr[r]]
 
 
-# ---------------------------------------------------------------------------------------- restarts and what they end
-
-
 def test_a_new_registration_ends_a_shutdown():
     """ClusterControlManager.registerBroker."""
     one = cluster("3.7", shutdowns=1, crashes=1).do("broker_asks_to_shut_down 1", "broker_crashes 1")
@@ -44,9 +41,6 @@ def test_a_shutdown_in_order_saves_the_high_watermark():
     assert [one.can(f"broker_restarts 1 checkpoint {saved}") for saved in (0, 1)] == [False, True]
     crashed = cluster("3.7", crashes=1, common_records=1).do("broker_crashes 1")
     assert [crashed.can(f"broker_restarts 1 checkpoint {saved}") for saved in (0, 1)] == [True, True]
-
-
-# ------------------------------------------------------------------------------------------------------- elections
 
 
 def test_an_unclean_election_takes_an_assigned_replica():
@@ -101,11 +95,8 @@ def test_a_fenced_broker_outside_the_isr_changes_nothing():
     assert (one.state.controller_leader, one.state.controller_partition_epoch) == (0, 0)
 
 
-# ------------------------------------------------------------------------------------------------- shutdown and fencing
-
-
 def test_a_living_broker_may_be_fenced_while_it_shuts_down():
-    """It waits for nobody any more, and is not unfenced: BrokerHeartbeatManager.touch, calculateNextBrokerState."""
+    """It no longer waits for anybody, and is not unfenced: BrokerHeartbeatManager.touch, calculateNextBrokerState."""
     one = cluster("3.7", shutdowns=1, fencings=1).do("broker_asks_to_shut_down 1")
     assert not one.can("broker_shuts_down 1")
     one.do("controller_fences_broker 1")
@@ -129,8 +120,6 @@ def test_a_fenced_broker_may_shut_down_in_order_and_stays_eligible():
     crashed = cluster("4.1", (0, 1), fencings=1, crashes=1).do("controller_fences_broker 1", "broker_crashes 1")
     assert not crashed.do("broker_restarts 1 checkpoint 0").state.eligible_leader_replicas[1]
 
-
-# ------------------------------------------------------------------------------------------------------ late heartbeats
 
 REPAIRS = {
     "EQUAL_PARTITION_EPOCH_REPLACES": 0,
@@ -156,6 +145,7 @@ LATE = assemble(
 )
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("protocol", GENERATIONS)
 def test_a_heartbeat_that_outlives_its_process_breaks_nothing(protocol):

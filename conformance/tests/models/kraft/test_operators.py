@@ -23,9 +23,6 @@ def replicas_of(one):
     return tuple(members(flags, s.replicas) for flags in (s.is_assigned, s.is_adding, s.is_removing))
 
 
-# -------------------------------------------------------------------------------------------------------- reassignment
-
-
 def growing(protocol, **values):
     """Broker 0 is the only replica; broker 1 is added, and has fetched from the leader."""
     one = cluster(protocol, (0,), start_assignment=1, reassignments=2, **values)
@@ -99,9 +96,6 @@ def test_kafka_does_not_cut_the_elr_to_the_replicas(within, eligible):
     assert (members(one.state.is_assigned), members(one.state.eligible_leader_replicas)) == ({0}, eligible)
 
 
-# ----------------------------------------------------------------------------------------------- min.insync.replicas
-
-
 def leaderless(**values):
     """The ISR is empty, brokers 0 and 1 are in the ELR, and broker 0 led last."""
     one = cluster("4.1", (0, 1), fencings=2, min_isr_changes=1, **values)
@@ -134,9 +128,6 @@ def test_a_broker_counts_the_new_minimum_once_it_has_read_the_record():
     assert not later.can("broker_reads_configuration 0")
     later.do("broker_applies_metadata 0 of partition epoch 1")
     assert later.can("broker_reads_configuration 0")
-
-
-# ------------------------------------------------------------------------------------------------------- other acts
 
 
 @pytest.mark.parametrize(("leaves", "eligible"), [(0, {1}), (1, set())])

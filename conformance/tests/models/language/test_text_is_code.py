@@ -227,7 +227,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         TEXT + "\n\nnames = dict(globals())\nexec('def rise(s):\\n    s.is_broken = 1', names)\n"
         "rise = action(names['rise'])\n",
         "",
-        "<string>:1: rise has no source that can be read; write it in a file",
+        "<string>:1: rise has no source file that can be read; write it in a file",
     ),
     "exec in the name of the file": (
         TEXT + "\n\nnames = dict(globals())\ntext = '\\n' * LINE + '@action\\ndef rise(s):\\n    s.is_broken = 1'\n"

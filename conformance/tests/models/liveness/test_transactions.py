@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from conformance.tests.support.searches import (
-    certify,
-)
-from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.verdict import verdicts
+from conformance.tests.support.searches import certified
 from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.liveness import MODEL
 
@@ -22,6 +17,7 @@ ONLY_LOST = "PERMITTED at step 10 (back to step 8)"
 ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("protocol", "values", "states", "lso", "prepared"),
     [
@@ -60,15 +56,8 @@ ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
 def test_transactions_end_at_last(
     protocol: str, values: Mapping[str, int], states: int, lso: str, prepared: str
 ) -> None:
-    instance = MODEL.instance(protocol, {"producers": 1, "failovers": 0, **values})
-    found = explore(instance, Limits(None, 1 << 30, None, 1))
-    assert (found.distinct, found.exhausted) == (states, True)
-    judged = verdicts(found)
-    assert {one.prop.name: one.text for one in judged} == {
-        "lso_advances": lso,
-        "prepared_transactions_complete": prepared,
-    }
-    certify(instance, judged)
+    found = certified(MODEL.instance(protocol, {"producers": 1, "failovers": 0, **values}))
+    assert found == (states, {"lso_advances": lso, "prepared_transactions_complete": prepared})
 
 
 def test_it_is_the_same_model() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import checking, with_rows
+from conformance.tests.support.searches import transitions
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import published
 from isrcheck.checker.comparisons.published import OTHER_MODELS, PUBLISHED_MODELS
@@ -16,7 +17,6 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.published.others import atomic_commitment
 from isrcheck.models.published.others.kip_966 import Role
-from isrcheck.models.run import State, successors
 
 ROWS = OTHER_MODELS.rows
 WITHOUT_DEADLOCK = Limits(memory=1 << 30, deadlock=False)
@@ -41,6 +41,7 @@ def test_every_model_has_a_row_with_its_source():
     assert [row.target for row in ROWS if row.symmetric] == ["published/others/raft_mongo"] * 3
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title.replace(" ", "-"))
 def test_figures_equal_those_that_are_reported(row):
     exploration = searched(row.instance(), row.symmetric)
@@ -90,46 +91,28 @@ def test_as_many_lossy_shutdowns_as_the_minimum_isr_lose_a_record():
     assert found.findings["no_committed_record_lost_globally"].found.path.depth == 8
 
 
-# ------------------------------------------------------------------- the recorded reasons for other generated states
-
-
-def steps_of(row):
-    """Each step from each reachable state: the state, the name of the action, and the arguments."""
-    instance = row.instance()
-    reached = set(instance.initial_states)
-    frontier = list(reached)
-    while frontier:
-        cells = frontier.pop()
-        for step, after in successors(instance, cells):
-            yield State(instance, cells), step.action, step.ordinals
-            if after not in reached:
-                reached.add(after)
-                frontier.append(after)
-
-
+@pytest.mark.sampled
 def test_tlc_generates_a_step_of_one_participant_for_each_other_one():
     row = row_of("atomic_commitment participants=2 FORWARDS=1")
     of_pairs = ("participant_forwards", "participant_receives_forwarded")
     initial, ours, again = len(row.instance().initial_states), 0, 0
-    for _, action, _ in steps_of(row):
+    for _, step, _ in transitions(row.instance()):
         ours += 1
-        again += action.startswith("participant_") and action not in of_pairs
+        again += step.action.startswith("participant_") and step.action not in of_pairs
     assert (str(initial + ours), str(initial + ours + again)) == (row.expected["generated"], row.tlc["generated"])
 
 
+@pytest.mark.sampled
 def test_tlc_generates_a_metadata_update_for_each_reason_to_act_on_it():
     row = row_of("kip_966 lossy_shutdowns=0 fencings=1")
     ours = again = 0
-    for state, action, arguments in steps_of(row):
+    for state, step, _ in transitions(row.instance()):
         ours += 1
-        if action == "broker_learns_metadata":
-            broker, epoch = arguments
+        if step.action == "broker_learns_metadata":
+            broker, epoch = step.ordinals
             known = state.record_leader_epoch[state.known_epoch[broker]]
             again += state.role[broker] == Role.LEADER and state.record_leader_epoch[epoch] > known
     assert (str(1 + ours), str(1 + ours + again)) == (row.expected["generated"], row.tlc["generated"])
-
-
-# -------------------------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture

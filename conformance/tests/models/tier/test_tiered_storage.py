@@ -11,24 +11,25 @@ from conformance.tests.docs.markdown import blocks
 from conformance.tests.models.tier import stuck_builder
 from conformance.tests.support.golden import read_step
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.searches import (
-    Values,
-    promises,
-    searched,
-    steps_to,
-)
+from conformance.tests.support.searches import Values, promises, searched, steps_to
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models import run, tier
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError
 from isrcheck.models.tier import MODEL, Seeding
 
+pytestmark = pytest.mark.sampled
+
 DOCUMENT = PROJECT / "docs" / "tiered_storage.md"
 PROPERTIES = (
-    *("tiered_record_is_kept", "tiered_record_is_readable", "epoch_cache_covers_the_log"),
-    *("producer_state_covers_the_log", "every_replica_can_return"),
+    "tiered_record_is_kept",
+    "tiered_record_is_readable",
+    "epoch_cache_covers_the_log",
+    "producer_state_covers_the_log",
+    "every_replica_can_return",
 )
 GOALS = {prop.name for prop in MODEL.properties} - promises(MODEL)
 
@@ -42,6 +43,9 @@ DELETED = ONE_LEADER | QUIET | {"deleted_records": 1, "retention_size": 2}
 AGAIN = QUIET | {"restarts": 0, "elections": 2, "log_size": 6}
 SMALLEST = {"log_size": 2, "retention_size": 2}
 MOVED = {"restarts": 0, "log_size": 6}
+RESTARTED = QUIET | {"elections": 0, "log_size": 3, "retention_size": 3}
+SINGLES = {"crashes": 1, "segment_size": 1, "log_size": 3, "retention_size": 2}
+SHORT = {"crashes": 1, "deleted_records": 1, "retention_size": 2}
 CRASH = SMALLEST | QUIET | {"restarts": 0, "crashes": 1}
 FETCH_FIRST = {"FETCH_BEFORE_TRUNCATING": 1}
 UNTIL_COVERED = {"BUILD_UNTIL_COVERED": 1}
@@ -59,12 +63,7 @@ FIGURES: dict[str, tuple[str, Values, str, int]] = {
     "4.5": ("4.5", {}, "12 11 10 10 -", 117_438),
     # Retention that counts twice.
     "3.9, twice": ("3.9", QUIET, "10 10 - - -", 104_779),
-    "3.9, a leader that restarts": (
-        "3.9",
-        QUIET | {"elections": 0, "log_size": 3, "retention_size": 3},
-        "9 9 - - -",
-        2_527,
-    ),
+    "3.9, a leader that restarts": ("3.9", RESTARTED, "9 9 - - -", 2_527),
     "3.9, no retention by size": ("3.9", QUIET | {"retention_size": 8}, HOLDS, 76_426),
     "4.4, an old offset": ("4.4", QUIET, "14 13 - - -", 91_679),
     "4.5, an old offset": ("4.5", QUIET, "14 13 - - -", 84_905),
@@ -91,19 +90,9 @@ FIGURES: dict[str, tuple[str, Values, str, int]] = {
     "delete and raise less": ("4.5", COUNTS | DELETE_LESS | RAISE_LESS, "- 11 10 10 -", 110_594),
     "all repairs, a crash": ("4.5", COUNTS | ALL_REPAIRS | {"crashes": 1}, HOLDS, 92_198),
     "until covered, KIP-1023": ("4.5", COUNTS | UNTIL_COVERED | NEW | {"crashes": 1}, HOLDS, 115_360),
-    "until covered, short retention": (
-        "4.5",
-        COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2},
-        HOLDS,
-        794_356,
-    ),
+    "until covered, short retention": ("4.5", COUNTS | UNTIL_COVERED | SHORT, HOLDS, 794_356),
     "all repairs, KIP-1023": ("4.5", COUNTS | ALL_REPAIRS | NEW | {"crashes": 1}, HOLDS, 92_254),
-    "all repairs, short retention": (
-        "4.5",
-        COUNTS | ALL_REPAIRS | {"crashes": 1, "deleted_records": 1, "retention_size": 2},
-        HOLDS,
-        527_630,
-    ),
+    "all repairs, short retention": ("4.5", COUNTS | ALL_REPAIRS | SHORT, HOLDS, 527_630),
 }
 """What is searched, at which step each of PROPERTIES fails, and the number of states."""
 
@@ -111,18 +100,8 @@ LONG: dict[str, tuple[str, Values, str, int]] = {
     "half built, the log start moves": ("4.5", COUNTS | MOVED, "22 19 18 18 -", 256_560),
     "4.5, expired segments again": ("4.5", AGAIN | {"SEEDING": Seeding.ALWAYS}, "20 19 - - -", 1_142_300),
     "4.5, expired segments again, repaired": ("4.5", AGAIN | COUNTS, HOLDS, 1_131_510),
-    "until covered, longer": (
-        "4.5",
-        COUNTS | UNTIL_COVERED | {"crashes": 1, "elections": 2, "restarts": 0, "log_size": 6},
-        HOLDS,
-        2_105_954,
-    ),
-    "until covered, single records": (
-        "4.5",
-        COUNTS | UNTIL_COVERED | {"crashes": 1, "segment_size": 1, "log_size": 3, "retention_size": 2},
-        HOLDS,
-        487_109,
-    ),
+    "until covered, longer": ("4.5", COUNTS | UNTIL_COVERED | MOVED | {"crashes": 1, "elections": 2}, HOLDS, 2_105_954),
+    "until covered, single records": ("4.5", COUNTS | UNTIL_COVERED | SINGLES, HOLDS, 487_109),
 }
 
 
@@ -136,6 +115,7 @@ def test_the_properties_are_those_of_the_model():
     assert {prop.name for prop in MODEL.properties} == {*PROPERTIES, *GOALS}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("what", FIGURES)
 def test_each_failure_has_its_depth_and_its_repairs(what):
     protocol, values, expected, states = (FIGURES | LONG)[what]
@@ -181,25 +161,19 @@ def test_retention_deletes_what_it_has_passed():
 # ----------------------------------------------------------------------------------------------------- the histories
 
 FINDINGS = {
-    "A follower whose state is half built leads": [
-        ("4.5", COUNTS | SMALLEST, "tiered_record_is_kept"),
-    ],
-    "Retention counts local segments twice (KAFKA-20732)": [
-        ("3.9", QUIET | {"elections": 0, "log_size": 3, "retention_size": 3}, "tiered_record_is_kept"),
-    ],
-    "Segments below the log start": [("4.5", DELETED, "tiered_record_is_kept")],
+    "A follower whose state is half built leads": ("4.5", COUNTS | SMALLEST, "tiered_record_is_kept"),
+    "Retention counts local segments twice (KAFKA-20732)": ("3.9", RESTARTED, "tiered_record_is_kept"),
+    "Segments below the log start": ("4.5", DELETED, "tiered_record_is_kept"),
 }
 """The findings of the document, by heading, with the histories in the document's order."""
 
 
 def test_the_document_tells_the_histories_that_are_found():
-    told = [block.text for block in blocks(DOCUMENT) if block.info == ("text",)]
-    found = [
-        steps_to(MODEL.instance(protocol, values), name)
-        for several in FINDINGS.values()
-        for protocol, values, name in several
+    documented = [block.text for block in blocks(DOCUMENT) if block.info == ("text",)]
+    histories = [steps_to(MODEL.instance(protocol, values), name) for protocol, values, name in FINDINGS.values()]
+    assert documented == [
+        "".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in histories
     ]
-    assert told == ["".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in found]
 
 
 def test_every_finding_has_a_heading():
@@ -207,85 +181,72 @@ def test_every_finding_has_a_heading():
     assert re.findall(r"^### (.*)$", text, flags=re.MULTILINE) == list(FINDINGS)
 
 
-@pytest.mark.parametrize(
-    "one", [one for several in FINDINGS.values() for one in several], ids=lambda one: f"{one[0]} {one[2]}"
-)
-def test_plain_python_takes_each_history_again(one):
-    protocol, values, name = one
-    instance = MODEL.instance(protocol, values)
-    path = explore(instance, Limits(), only=[name]).findings[name].found.path
-    prop = next(prop for prop in instance.properties if prop.name == name)
-    (cells,) = instance.initial_states
-    for number in path.steps:
-        assert run.holds(instance, prop, cells)
-        cells = run.take(instance, cells, instance.step(number))
-    assert not run.holds(instance, prop, cells)
+class After:
+    """A cluster after steps from the beginning, or after more steps."""
 
+    def __init__(self, instance: Instance, steps: str = "", cells: run.Cells | None = None) -> None:
+        self.instance, self.cells = instance, cells or instance.initial_states[0]
+        for text in steps.rstrip(", ").split(", ") if steps else ():
+            taken = run.take(instance, self.cells, read_step(instance, text))
+            assert taken is not None, f"`{text}` is not possible"
+            self.cells = taken
 
-def after(instance: Instance, *steps: str) -> run.Cells:
-    """The state after these steps from the beginning."""
-    (cells,) = instance.initial_states
-    return after_more(instance, cells, *steps)
+    def then(self, steps: str) -> After:
+        return After(self.instance, steps, self.cells)
 
+    def can(self, step: str) -> bool:
+        return run.take(self.instance, self.cells, read_step(self.instance, step)) is not None
 
-def after_more(instance: Instance, cells: run.Cells, *steps: str) -> run.Cells:
-    for text in steps:
-        taken = run.take(instance, cells, read_step(instance, text))
-        assert taken is not None, f"`{text}` is not possible"
-        cells = taken
-    return cells
+    @property
+    def state(self) -> run.State:
+        return run.State(self.instance, self.cells)
+
+    @property
+    def is_readable(self) -> bool:
+        prop = next(prop for prop in self.instance.properties if prop.name == "tiered_record_is_readable")
+        return run.holds(self.instance, prop, self.cells)
 
 
 TIERED = (
-    *("producer_appends", "producer_appends", "leader_shrinks_isr 1", "leader_advances_high_watermark"),
-    *("leader_begins_to_copy", "leader_uploads_segment", "replica_deletes_local_segment 0"),
+    "producer_appends, producer_appends, leader_shrinks_isr 1, leader_advances_high_watermark, leader_begins_to_copy,"
+    " leader_uploads_segment, replica_deletes_local_segment 0, "
 )
+FAILED = TIERED + "follower_fails_to_fetch_epochs 1, "
+JOINED = FAILED + "broker_restarts 1, leader_expands_isr 1, "
+"""Steps from the beginning: a segment is only remote; a follower fails to build its state; it joins the ISR anyway."""
 
 
 def test_a_restart_of_the_follower_does_as_well():
-    instance = MODEL.instance("4.5", COUNTS)
-    failed = (*TIERED, "follower_fails_to_fetch_epochs 1")
-    assert run.take(instance, after(instance, *failed), read_step(instance, "leader_expands_isr 1")) is None
-    cells = after(instance, *failed, "broker_restarts 1", "leader_expands_isr 1", "controller_elects 1")
-    readable = next(prop for prop in instance.properties if prop.name == "tiered_record_is_readable")
-    assert not run.holds(instance, readable, cells)
+    failed = After(MODEL.instance("4.5", COUNTS), FAILED)
+    assert not failed.can("leader_expands_isr 1")
+    assert not failed.then("broker_restarts 1, leader_expands_isr 1, controller_elects 1").is_readable
 
 
 def test_a_retry_heals_while_the_fetch_state_lives():
-    instance = MODEL.instance("4.5", COUNTS)
-    failed = (*TIERED, "follower_fails_to_fetch_epochs 1")
-    healed = after(instance, *failed, "follower_builds_state 1")
-    built = after(instance, *TIERED, "follower_builds_state 1")
-    assert run.State(instance, healed).epoch_cache[1][0] == run.State(instance, built).epoch_cache[1][0] == 0
-    assert run.State(instance, after(instance, *failed)).epoch_cache[1][0] == -1
+    failed = After(MODEL.instance("4.5", COUNTS), FAILED)
+    built = After(failed.instance, TIERED + "follower_builds_state 1")
+    first_epochs = [one.state.epoch_cache[1][0] for one in (failed, failed.then("follower_builds_state 1"), built)]
+    assert first_epochs == [NONE, 0, 0]
 
 
 def test_a_new_leader_moves_its_log_start_to_its_local_log_start():
     """Even if nothing is deleted as unreferenced, a half-built leader gives up what it does not know."""
-    instance = MODEL.instance("4.5", COUNTS | DELETE_LESS)
-    elected = (*TIERED, "follower_fails_to_fetch_epochs 1", "broker_restarts 1", "leader_expands_isr 1")
-    cells = after(instance, *elected, "controller_elects 1", "leader_begins_to_copy")
-    assert run.State(instance, cells).log_start_offset[1] == 2
+    joined = After(MODEL.instance("4.5", COUNTS | DELETE_LESS), JOINED)
+    assert joined.then("controller_elects 1, leader_begins_to_copy").state.log_start_offset[1] == 2
 
 
 def test_a_complete_leader_serves_again_what_a_half_built_one_refused_if_the_log_start_has_not_moved():
-    instance = MODEL.instance("4.5", COUNTS | {"elections": 2})
-    readable = next(prop for prop in instance.properties if prop.name == "tiered_record_is_readable")
-    half_built = (*TIERED, "follower_fails_to_fetch_epochs 1", "broker_restarts 1", "leader_expands_isr 1")
-    refused = after(instance, *half_built, "controller_elects 1")
-    back = after_more(instance, refused, "leader_expands_isr 0", "controller_elects 0")
-    moved = after_more(instance, refused, "leader_begins_to_copy", "follower_fetches 0", "leader_expands_isr 0")
-    moved_back = after_more(instance, moved, "controller_elects 0")
-    assert [run.holds(instance, readable, cells) for cells in (refused, back, moved_back)] == [False, True, False]
+    refused = After(MODEL.instance("4.5", COUNTS | {"elections": 2}), JOINED + "controller_elects 1")
+    back = refused.then("leader_expands_isr 0, controller_elects 0")
+    moved = refused.then("leader_begins_to_copy, follower_fetches 0, leader_expands_isr 0, controller_elects 0")
+    assert [one.is_readable for one in (refused, back, moved)] == [False, True, False]
 
 
 def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
-    instance = MODEL.instance("4.5", COUNTS)
-    followed = ("producer_appends", "follower_fails_to_fetch_epochs 1", "broker_restarts 1", "follower_fetches 1")
-    cells = after(instance, *TIERED, *followed, "leader_expands_isr 1", "controller_elects 1")
-    cells = after_more(instance, cells, "leader_begins_to_copy", "leader_expires_segments")
-    state = run.State(instance, cells)
-    assert (state.log_start_offset[1], state.epoch_cache[1][1], state.epoch_cache[1][2]) == (0, -1, 0)
+    followed = TIERED + "producer_appends, follower_fails_to_fetch_epochs 1, broker_restarts 1, follower_fetches 1, "
+    elected = After(MODEL.instance("4.5", COUNTS), followed + "leader_expands_isr 1, controller_elects 1")
+    state = elected.then("leader_begins_to_copy, leader_expires_segments").state
+    assert (state.log_start_offset[1], state.epoch_cache[1][1], state.epoch_cache[1][2]) == (0, NONE, 0)
     assert state.remote_epochs_from[0] == 0
 
 
@@ -295,9 +256,10 @@ def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
 def test_a_wrong_repair_leaves_a_follower_stuck():
     """The property that all replicas can return fails if the repair is made wrong."""
     wrong = assemble("tier", tier, {"4.5": (stuck_builder, tier.GENERATION_4_5)})
-    values = COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2}
+    values = COUNTS | UNTIL_COVERED | SHORT
     found = explore(wrong.instance("4.5", values), Limits(memory=1 << 30), only=["every_replica_can_return"])
-    assert found.findings["every_replica_can_return"].found.path.depth == 14
+    depth_of_the_failure = 14  # found by this search, which is exhaustive to there
+    assert found.findings["every_replica_can_return"].found.path.depth == depth_of_the_failure
     assert depths(searched(MODEL, "4.5", ALL_REPAIRS | values)) == HOLDS
 
 

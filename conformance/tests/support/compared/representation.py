@@ -41,7 +41,7 @@ def _outcome(question: Callable[[], Outcome]) -> Outcome:
 
 
 Question = tuple[str, Callable[[], Outcome], Callable[[], Outcome]]
-"""What is asked, as Python answers it, and as the representation does."""
+"""The question, Python's answer, and the representation's answer."""
 
 
 def _questions(instance: Instance, cells: Sequence[int]) -> Iterator[Question]:
@@ -73,7 +73,7 @@ def _questions(instance: Instance, cells: Sequence[int]) -> Iterator[Question]:
 
 
 def _of_states(instance: Instance) -> Iterator[Function]:
-    """What judges one state, or ends and bounds a search."""
+    """The functions that judge one state, end a search, or bound it."""
     model = instance.model
     yield from (*model.terminals, *model.constraints)
     for prop in (*instance.properties, *instance.lemmas):

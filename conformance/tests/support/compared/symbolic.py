@@ -155,7 +155,7 @@ class Comparison:
                     self._property(table, column, asked, [cells, after], one.step)
 
     def no_other_steps(self) -> None:
-        """Check that the relation refuses no step, a disabled step, and two steps at once."""
+        """Check that the relation refuses three things: no step at all, a disabled step, and two steps at once."""
         wrong: list[dict[int, int]] = []
         for number, known in enumerate(self.known):
             is_enabled = [self.table.holds(one.enabled, number) for one in self.relation.transitions]

@@ -10,15 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from http.client import CONFLICT, NOT_FOUND
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.markup import Part, Parts
+from conformance.tests.support.markup import Parts
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model
+from conformance.tests.support.trace import CLASSIC, COMMAND, hostile_model, kafka, own_model
 from conformance.tests.traces.browser.visitor import Reply, Visitor, visiting
-from conformance.tests.traces.terminal.test_walk import LATCH, of_kafka, take
+from conformance.tests.traces.terminal.test_walk import begun, latch, of_kafka, take, through
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models import registry
 from isrcheck.traces import cli
@@ -85,8 +86,15 @@ def links(reply: Reply) -> dict[str, str | None]:
     return {name: Parts(reply.text).one(name).attributes.get("href") for name in ("back", "forward")}
 
 
-def turns(part: Part) -> bool:
-    return part.is_of("turn") or part.is_of("terms")
+def texts(reply: Reply, name: str, kind: str = "") -> list[str]:
+    """The texts of the elements of a page with this name and this class."""
+    return [part.text for part in Parts(reply.text).named(name, *([kind] if kind else []))]
+
+
+def turns(reply: Reply) -> list[tuple[str, str | None]]:
+    """What steps turn false: for each, a sentence and the terms of the model, each with its class."""
+    parts = Parts(reply.text).found
+    return [(part.text, part.attributes["class"]) for part in parts if part.is_of("turn") or part.is_of("terms")]
 
 
 # ------------------------------------------------------------------------------------------------------------- a walk
@@ -123,27 +131,22 @@ def test_a_walk_from_the_choice_of_an_initial_state(serve: Serve) -> None:
 
 def test_what_a_step_turns_false_is_marked_before_it_is_taken(serve: Serve) -> None:
     visitor = serve(classic(4))
-    told = [(one.text, one.attributes["class"]) for one in Parts(visitor.get("step-4").text).found if turns(one)]
     cut = "A member of the ISR lacks a record that readers have seen: broker 1 cuts it from its log when it restarts"
-    assert told == [(cut, "turn VIOLATED"), ("makes isr_is_complete false", "terms VIOLATED")]
-    visitor.get("step-5")
-    shown = visitor.get("step-5")
-    told = [(one.text, one.attributes["class"]) for one in Parts(shown.text).found if turns(one)]
-    assert told == [(LOSS, "turn VIOLATED"), ("makes acked_not_lost false", "terms VIOLATED")]
-    assert [one.text for one in Parts(shown.text).named("h1")] == [cut]
-    shown = press(visitor, shown, "the controller takes broker 0 for dead, and elects broker 1")
-    assert [one.text for one in Parts(shown.text).named("h1")] == [LOSS]
-    assert [one.text for one in Parts(shown.text).named("span", "verdict")] == [VIOLATED]
-    assert [one.text for one in Parts(shown.text).named("p", "promise")][:2] == [
-        "acked_not_lost VIOLATED, now",
-        "acked_not_lost is false",
+    assert turns(visitor.get("step-4")) == [
+        (cut, "turn VIOLATED"),
+        ("makes isr_is_complete false", "terms VIOLATED"),
     ]
+    shown = visitor.get("step-5")
+    assert turns(shown) == [(LOSS, "turn VIOLATED"), ("makes acked_not_lost false", "terms VIOLATED")]
+    assert texts(shown, "h1") == [cut]
+    shown = press(visitor, shown, "the controller takes broker 0 for dead, and elects broker 1")
+    assert (texts(shown, "h1"), texts(shown, "span", "verdict")) == ([LOSS], [VIOLATED])
+    assert texts(shown, "p", "promise")[:2] == ["acked_not_lost VIOLATED, now", "acked_not_lost is false"]
 
 
 def test_what_the_settings_permit_is_marked_as_permitted(serve: Serve) -> None:
-    visitor = serve(take(Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0"))
-    told = [(one.text, one.attributes["class"]) for one in Parts(visitor.get("step-1").text).found if turns(one)]
-    assert told[1] == ("makes acked_not_lost false (permitted)", "terms PERMITTED")
+    visitor = serve(take(begun(acks=1), "producer_appends at 0"))
+    assert turns(visitor.get("step-1"))[1] == ("makes acked_not_lost false (permitted)", "terms PERMITTED")
 
 
 def test_the_changes_of_a_step_are_listed(serve: Serve) -> None:
@@ -176,7 +179,7 @@ def test_going_back_and_forward_and_another_way(serve: Serve) -> None:
     assert [step.action for step in site(visitor).walk.trace.steps][-1] == "broker_crashes"
     assert visitor.get("step-7").headers["Location"] == "step-6", "a step that is no longer there"
     for name in ("step-07", "step--1", "step-x", "nowhere", "../etc/passwd", "take", "step-1/"):
-        assert visitor.get(name).status == 404, name
+        assert visitor.get(name).status == NOT_FOUND, name
 
 
 def test_a_form_of_a_page_that_is_out_of_date_takes_no_step(serve: Serve) -> None:
@@ -186,17 +189,15 @@ def test_a_form_of_a_page_that_is_out_of_date_takes_no_step(serve: Serve) -> Non
     visitor.get("step-1")
     for name in ("take", "save"):
         found = visitor.post(name, option="0", **fields(old))
-        assert found.status == 409
-        assert [one.text for one in Parts(found.text).named("p", "notice")] == [OUT_OF_DATE]
+        assert (found.status, texts(found, "p", "notice")) == (CONFLICT, [OUT_OF_DATE])
         assert position(found) == "step 1 of 3", "the present state"
     now = fields(visitor.get("step-3"))
     for wrong in ({}, {**now, "place": "9"}, {**now, "place": "x"}, {**now, "mark": ""}):
-        assert visitor.post("take", option="0", **wrong).status == 409
+        assert visitor.post("take", option="0", **wrong).status == CONFLICT
     for option in ("99", "-1", "", "x"):
-        found = visitor.post("take", option=option, **now)
-        assert [one.text for one in Parts(found.text).named("p", "notice")] == ["there is no such step here"]
+        assert texts(visitor.post("take", option=option, **now), "p", "notice") == ["there is no such step here"]
     assert [step.action for step in site(visitor).walk.whole.steps][2:] == ["broker_crashes"]
-    assert visitor.post("drop", **now).status == 404
+    assert visitor.post("drop", **now).status == NOT_FOUND
 
 
 def test_saving_writes_the_trace_that_the_terminal_writes(
@@ -205,9 +206,7 @@ def test_saving_writes_the_trace_that_the_terminal_writes(
     visitor = serve(classic(None))
     shown = visitor.follow(visitor.post("save", **fields(visitor.get("step-6"))))
     (path,) = site(visitor).saved
-    assert [one.text for one in Parts(shown.text).named("p", "saved")] == [
-        f"saved {path}; see it with: trace show {path}"
-    ]
+    assert texts(shown, "p", "saved") == [f"saved {path}; see it with: trace show {path}"]
     assert path.read_bytes() == classic(None).save(tmp_path / "terminal").read_bytes()
     found = files.read(path)  # which certifies it
     assert (found.property_name, found.verdict, found.length) == ("acked_not_lost", VIOLATED, 6)
@@ -221,8 +220,7 @@ def test_a_walk_that_cannot_be_saved_is_reported(serve: Serve, tmp_path: Path) -
     (tmp_path / "saved").write_text("")
     visitor = serve(classic(None))
     found = visitor.post("save", **fields(visitor.get("step-6")))
-    assert found.status == 409
-    assert len(Parts(found.text).named("p", "notice")) == 1
+    assert (found.status, len(texts(found, "p", "notice"))) == (CONFLICT, 1)
     assert site(visitor).saved == []
 
 
@@ -230,28 +228,22 @@ def test_a_walk_that_cannot_be_saved_is_reported(serve: Serve, tmp_path: Path) -
 
 
 def test_a_dead_end_and_a_step_that_causes_an_error(serve: Serve, tmp_path: Path) -> None:
-    path = own_model(tmp_path)
-    shown = serve(Walk(registry.load_file(path).instance(None, {"LOCKED": 1}), COMMAND)).get("step-0")
+    shown = serve(Walk(registry.load_file(own_model(tmp_path)).instance(None, {"LOCKED": 1}), COMMAND)).get("step-0")
     assert choices(shown) == []
     assert "No step is enabled: a dead end." in shown.text
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("count = field(values=between(0, 9))", "count = field(values=between(0, 1))"))
-    visitor = serve(Walk(registry.load_file(path).instance(), COMMAND))
+    visitor = serve(through(own_model(tmp_path, count="count = field(values=between(0, 1))")))
     shown = visitor.get("step-0")
-    buttons = [one for one in Parts(shown.text).named("button") if "clerk_shelves {a,b} 0" in one.text]
-    assert "causes an error: " in buttons[0].text
-    assert "2 is written to count, whose values are 0..1" in buttons[0].text
-    assert "disabled" in buttons[0].attributes
-    found = visitor.post("take", option=buttons[0].attributes["value"] or "", **fields(shown))
-    assert (found.status, site(visitor).walk.position) == (409, 0)
+    button = next(one for one in Parts(shown.text).named("button") if "clerk_shelves {a,b} 0" in one.text)
+    assert "causes an error: " in button.text
+    assert "2 is written to count, whose values are 0..1" in button.text
+    assert "disabled" in button.attributes
+    found = visitor.post("take", option=button.attributes["value"] or "", **fields(shown))
+    assert (found.status, site(visitor).walk.position) == (CONFLICT, 0)
 
 
 def test_the_properties_that_are_not_judged_ahead_are_named(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "latch.py").write_text(LATCH)
-    shown = serve(Walk(registry.load_file(tmp_path / "latch.py").instance(), COMMAND)).get("step-0")
-    assert next(one.text for one in Parts(shown.text).named("p", "hint")) == (
-        "Judged only when a step is taken, or never on a path: can_be_open."
-    )
+    hint = "Judged only when a step is taken, or never on a path: can_be_open."
+    assert texts(serve(latch(tmp_path)).get("step-0"), "p", "hint")[0] == hint
 
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>\\x1b[2J\\u202e"
@@ -259,13 +251,7 @@ MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>\\x1b[2J\\u202e"
 
 def hostile(where: Path) -> Walk:
     """A walk through a model whose names and sentences are markup."""
-    path = own_model(where)
-    text = path.read_text(encoding="utf-8").replace(
-        "    BUSY = 1\n",
-        f"    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '{MARKUP}' + self.name\n",
-    )
-    lost = "def nothing_is_lost(s):"
-    path.write_text(text.replace(lost, f"{lost}\n    '{MARKUP}'"), encoding="utf-8")
+    path = hostile_model(where, MARKUP, nothing_is_lost=f"@always\ndef nothing_is_lost(s):\n    '{MARKUP}'\n")
     return take(Walk(registry.load_file(path).instance(), f"trace {MARKUP}"), "clerk_shelves {a} 0")
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
+from conformance.tests.traces.test_cli import shown
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
-from isrcheck.traces import cli
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, from_any_state, judgements
@@ -19,32 +20,24 @@ from isrcheck.traces.format.files import configuration_digest
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
 
-OVERWRITTEN = """\
-from isrcheck.language import Domain, action, always, between, bound, field
-
-
+OVERWRITTEN = """
 class Configuration:
     values = bound(5, "values")
 
-
 class Value(Domain, size="values"):
     pass
-
 
 class State:
     value = field(values=between(0, 9))
     other = field(values=between(0, 9))
 
-
 @action
 def hand_sets(s, value: Value):
     s.value = value
 
-
 @action
 def hand_copies(s):
     s.other = s.value
-
 
 @always
 def never_three(s):
@@ -90,10 +83,9 @@ def test_a_shortest_counterexample_is_unchanged() -> None:
 
 
 def test_the_cone_follows_reads_to_the_last_write(tmp_path: Path) -> None:
-    path = tmp_path / "overwritten.py"
-    path.write_text(OVERWRITTEN)
+    instance = registry.load_file(write_model(tmp_path / "overwritten.py", OVERWRITTEN)).instance()
     steps = ["hand_sets 4", "hand_copies", "hand_sets 2", "hand_sets 3", "hand_copies"]
-    given = trace(registry.load_file(path).instance(), steps, "never_three")
+    given = trace(instance, steps, "never_three")
     assert slicing.causal_cone(given) == (3, 4)
     found = slicing.slice_of(given, "again")
     assert (found.left_out, found.outside) == ((1, 2, 3), frozenset({1, 2, 3}))
@@ -123,6 +115,7 @@ def test_reached_goals_are_sliced_and_interdependent_steps_kept(own: Model) -> N
 
 
 WALKS = [(0, 17, 9, 3), (1, 14, 14, 5), (3, 7, 6, 3), (5, 7, 6, 3), (6, 3, 2, 2)]
+"""Of random histories: the seed, the number of steps, those inside the causal cone, and those that are left."""
 
 
 @pytest.mark.parametrize(("seed", "length", "inside", "left"), WALKS)
@@ -184,23 +177,19 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     path = files.write(longer(), Path("counterexamples"))
     digest = configuration_digest(longer().instance)
     for _ in range(2):  # the second time there is nothing new to write
-        assert cli.main(["slice", str(path), "--out", "out"]) == 0
-        assert capsys.readouterr() == (SLICED.format(digest=digest), "")
+        assert shown(capsys, "slice", path, "--out", "out") == SLICED.format(digest=digest)
     (written,) = files.files(Path("out"))
     found = files.read(written)
     assert spelled(found) == list(CLASSIC)
     assert found.command == f"check something --bound 8 && trace slice {path}"
     # Without --out it lies beside the trace, under the next free name.
     before = path.read_text()
-    assert cli.main(["slice", str(path)]) == 0
+    shown(capsys, "slice", path)
     assert [file.name for file in files.files(Path("counterexamples"))] == [
-        f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
-        f"kafka_0.10_acked_not_lost_{digest}_2.itf.json",
+        f"kafka_0.10_acked_not_lost_{digest}_{number}.itf.json" for number in (1, 2)
     ]
     assert path.read_text() == before
-    capsys.readouterr()
-    assert cli.main(["slice", str(written), "--out", "again"]) == 0
-    assert capsys.readouterr() == (NOTHING, "")
+    assert shown(capsys, "slice", written, "--out", "again") == NOTHING
     assert not Path("again").exists()
 
 
@@ -212,9 +201,9 @@ def test_a_users_model_and_a_path_with_spaces(
     model = registry.load_file(Path("parcels.py"))
     given = trace(model.instance(), ["clerk_shelves {a} 0", "clerk_shelves {b} 1"], "either")
     path = files.write(given, Path("my traces"))
-    assert cli.main(["slice", str(path), "--model", "parcels.py", "--out", "out"]) == 0
+    out = shown(capsys, "slice", path, "--model", "parcels.py", "--out", "out")
     (written,) = files.files(Path("out"))
-    assert capsys.readouterr().out.splitlines()[-1] == f"see it: trace show {written} --model parcels.py"
+    assert out.splitlines()[-1] == f"see it: trace show {written} --model parcels.py"
     assert files.read(written, model).command == (
         f"check something --bound 8 && trace slice '{path}' --model parcels.py"
     )

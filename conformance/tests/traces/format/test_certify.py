@@ -8,12 +8,16 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.golden import read_step
-from conformance.tests.support.trace import CLASSIC, COMMITTED, WEAK_ISR, kafka, trace, weak_isr
+from conformance.tests.support.trace import CLASSIC, WEAK_ISR, kafka, trace, weak_isr
+from conformance.tests.traces.stories import Story, stories, title_of
 from isrcheck.models import registry
-from isrcheck.models.language.model import Model
+from isrcheck.models.language.model import Instance, Model, Step
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format.certify import NotCertifiedError, behaviour, certify, from_steps
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace
+
+TRUE = weak_isr()
+BOTH = pytest.mark.parametrize("true", [TRUE, kafka(CLASSIC, "acked_not_lost")], ids=["published", "kafka"])
 
 
 def refused(tampered: Trace) -> str:
@@ -28,35 +32,36 @@ def refused(tampered: Trace) -> str:
 def with_cell(true: Trace, state: int, cell: int, value: int) -> Trace:
     cells = list(true.states[state])
     cells[cell] = value
-    states = list(true.states)
-    states[state] = tuple(cells)
-    return replace(true, states=tuple(states))
+    return replace(true, states=(*true.states[:state], tuple(cells), *true.states[state + 1 :]))
 
 
-@pytest.mark.parametrize("true", [weak_isr(), kafka(CLASSIC, "acked_not_lost")], ids=["published", "kafka"])
+def with_step(position: int, step: Step) -> Trace:
+    return replace(TRUE, steps=(*TRUE.steps[: position - 1], step, *TRUE.steps[position:]))
+
+
+@pytest.mark.sampled
+@BOTH
 def test_a_change_of_any_cell_is_found(true: Trace) -> None:
     certify(true)
     for state in range(len(true.states)):
         for cell in range(true.instance.cells):
             message = refused(with_cell(true, state, cell, true.states[state][cell] + 1))
             if state:
-                assert message.startswith(
-                    f"step {state} ({true.instance.spell_step(true.steps[state - 1])}) leads to ano"
-                )
+                step = true.instance.spell_step(true.steps[state - 1])
+                assert message.startswith(f"step {state} ({step}) leads to another state: ")
 
 
-def test_a_change_of_a_cell_is_named() -> None:
-    true = weak_isr()
-    places = true.instance.layouts
-    assert refused(with_cell(true, 4, places["log_record"].offset, -1)) == (
-        "step 4 (leader_writes 0) leads to another state: log_record[0][0] is a, but the trace says none"
-    )
-    assert refused(with_cell(true, 8, places["isr"].offset + 3, 99)) == (
-        "step 8 (become_follower 1 1) leads to another state: isr[1][1] is false, but the trace says 99"
-    )
-    assert refused(with_cell(true, 0, places["quorum_isr"].offset + 1, 0)) == (
-        "state 0 is not an initial state: quorum_isr[1] is true, but the trace says false"
-    )
+@pytest.mark.parametrize(
+    ("state", "field", "index", "value", "message"),
+    [
+        (4, "log_record", 0, -1, "step 4 (leader_writes 0) leads to another state: log_record[0][0] is a,{} none"),
+        (8, "isr", 3, 99, "step 8 (become_follower 1 1) leads to another state: isr[1][1] is false,{} 99"),
+        (0, "quorum_isr", 1, 0, "state 0 is not an initial state: quorum_isr[1] is true,{} false"),
+    ],
+)
+def test_a_change_of_a_cell_is_named(state: int, field: str, index: int, value: int, message: str) -> None:
+    cell = TRUE.instance.layouts[field].offset + index
+    assert refused(with_cell(TRUE, state, cell, value)) == message.format(" but the trace says")
 
 
 def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
@@ -73,7 +78,7 @@ def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
     )
 
 
-@pytest.mark.parametrize("true", [weak_isr(), kafka(CLASSIC, "acked_not_lost")], ids=["published", "kafka"])
+@BOTH
 def test_a_dropped_step_is_found(true: Trace) -> None:
     for dropped in range(true.length):
         steps = true.steps[:dropped] + true.steps[dropped + 1 :]
@@ -82,13 +87,8 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
 
 
-def test_a_removed_first_state_is_found() -> None:
-    true = weak_isr()
-    message = refused(replace(true, steps=true.steps[1:], states=true.states[1:]))
-    assert message == "state 0 is not an initial state: quorum_leader is none, but the trace says 0"
-
-
-@pytest.mark.parametrize("true", [weak_isr(), kafka(CLASSIC, "acked_not_lost")], ids=["published", "kafka"])
+@pytest.mark.sampled
+@BOTH
 def test_any_other_step_is_found(true: Trace) -> None:
     for position in range(true.length):
         for other in true.instance.steps:
@@ -97,39 +97,44 @@ def test_any_other_step_is_found(true: Trace) -> None:
                 assert refused(replace(true, steps=steps)).startswith(f"step {position + 1} (")
 
 
-def test_swapped_arguments_are_found_by_the_guard() -> None:
-    true = weak_isr()
-    other = read_step(true.instance, "follower_replicates 1 0")
-    steps = (*true.steps[:5], other, *true.steps[6:])
-    assert refused(replace(true, steps=steps)) == (
-        "step 6 (follower_replicates 1 0) is not enabled:"
-        " its guard `presumes_leadership(s, leader)` is false (s.leader[1] = 0)"
-    )
+LACKING = TRUE.instance.step(TRUE.instance.first_steps[TRUE.instance.alternatives.index(None)])
+"""A step of an action that the protocol lacks."""
 
 
-def test_a_step_with_other_arguments_is_found() -> None:
-    true = weak_isr()
-    wrong = replace(true.steps[0], ordinals=(7,))
-    assert refused(replace(true, steps=(wrong, *true.steps[1:]))) == (
-        "step 1: controller_elects_leader with [7] is not a step of the model"
-    )
-    wrong = replace(true.steps[0], number=10_000)
-    assert refused(replace(true, steps=(wrong, *true.steps[1:]))).endswith("is not a step of the model")
-
-
-def test_an_action_that_the_protocol_lacks_is_found() -> None:
-    true = weak_isr()
-    lacking = [slot for slot, choice in enumerate(true.instance.alternatives) if choice is None]
-    step = true.instance.step(true.instance.first_steps[lacking[0]])
-    assert refused(replace(true, steps=(step, *true.steps[1:]))).endswith(
-        f"is not enabled: protocol truncate_to_high_watermark has no action {step.action}"
-    )
-
-
-def test_a_state_of_another_size_is_found() -> None:
-    true = weak_isr()
-    states = (*true.states[:-1], true.states[-1][:-1])
-    assert refused(replace(true, states=states)) == "state 8 has 30 cells instead of 31"
+@pytest.mark.parametrize(
+    ("tampered", "message"),
+    [
+        (
+            replace(TRUE, steps=TRUE.steps[1:], states=TRUE.states[1:]),
+            "state 0 is not an initial state: quorum_leader is none, but the trace says 0",
+        ),
+        (
+            with_step(6, read_step(TRUE.instance, "follower_replicates 1 0")),
+            "step 6 (follower_replicates 1 0) is not enabled:"
+            " its guard `presumes_leadership(s, leader)` is false (s.leader[1] = 0)",
+        ),
+        (
+            with_step(1, replace(TRUE.steps[0], ordinals=(7,))),
+            "step 1: controller_elects_leader with [7] is not a step of the model",
+        ),
+        (
+            with_step(1, replace(TRUE.steps[0], number=10_000)),  # more than the model has
+            "step 1: controller_elects_leader with [0] is not a step of the model",
+        ),
+        (
+            with_step(1, LACKING),
+            f"step 1 ({TRUE.instance.spell_step(LACKING)}) is not enabled:"
+            f" protocol truncate_to_high_watermark has no action {LACKING.action}",
+        ),
+        (
+            replace(TRUE, states=(*TRUE.states[:-1], TRUE.states[-1][:-1])),
+            "state 8 has 30 cells instead of 31",
+        ),
+    ],
+    ids=["first state", "arguments", "an argument", "number", "protocol", "size"],
+)
+def test_other_changes_are_found(tampered: Trace, message: str) -> None:
+    assert refused(tampered) == message
 
 
 AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
@@ -151,115 +156,137 @@ AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
     ],
 )
 def test_another_property_or_verdict_is_found(name: str | None, verdict: str | None, message: str) -> None:
-    assert refused(replace(weak_isr(), property_name=name, verdict=verdict)) == message
+    assert refused(replace(TRUE, property_name=name, verdict=verdict)) == message
 
 
-def test_a_trace_ends_where_the_property_fails_first() -> None:
-    model, protocol = registry.load("published/truncate_to_high_watermark")
-    instance = model.instance(protocol, {"replicas": 2, "log_size": 1, "records": 1})
-    with pytest.raises(
-        UsageError, match=r"^weak_isr is VIOLATED already at step 8 \(become_follower 1 1\), but the trace go"
-    ):
-        trace(instance, (*WEAK_ISR, "controller_shrinks_isr 0"), "weak_isr", VIOLATED)
+# ------------------------------------------------------------------------------------------- where and how a trace ends
 
 
-def test_a_trace_can_be_empty() -> None:
-    model, protocol = registry.load("published/kip_320")
-    found = trace(model.instance(protocol), [], "leader_in_isr")
-    assert (found.length, found.verdict) == (0, VIOLATED)
-    with pytest.raises(
-        UsageError, match=r"^leader_in_isr is VIOLATED already at the initial state, but the trace goes on to"
-    ):
-        trace(model.instance(protocol), ["controller_shrinks_isr 0"], "leader_in_isr", VIOLATED)
+ENDINGS = """
+# A permitted failure: acks=1 acked_not_lost
+producer_appends at 0; controller_fails_over to 1
+  PERMITTED
+
+# A permitted failure is no violation: acks=1 acked_not_lost VIOLATED
+producer_appends at 0; controller_fails_over to 1
+  acked_not_lost is PERMITTED at step 2 (controller_fails_over to 1), but the trace says VIOLATED
+
+# A violation: kafka acked_not_lost
+CLASSIC
+  VIOLATED
+
+# A violation of another property: kafka isr_is_complete
+COMMITTED; CLASSIC[4]
+  VIOLATED
+
+# A trace without a failure: kafka acked_not_lost HOLDS
+COMMITTED
+  HOLDS ON THIS PATH
+
+# A property of transitions that holds: kafka high_watermark_monotonic HOLDS
+COMMITTED
+  HOLDS ON THIS PATH
+
+# The property failed earlier: published weak_isr VIOLATED
+WEAK_ISR; controller_shrinks_isr 0
+  weak_isr is VIOLATED already at step 8 (become_follower 1 1), but the trace goes on to step 9
+
+# An empty trace: kip_320 leader_in_isr
+  VIOLATED
+
+# The property failed in the initial state: kip_320 leader_in_isr VIOLATED
+controller_shrinks_isr 0
+  leader_in_isr is VIOLATED already at the initial state, but the trace goes on to step 1
+
+# A goal that is reached: two_phase_commit all_abort
+{0}; {1}; {2}
+  REACHED
+
+# A goal that is not reached: two_phase_commit all_abort
+{0}; {1}
+  after 2 steps all_abort is neither violated nor reached
+
+# A goal that was reached earlier: two_phase_commit all_abort REACHED
+{0}; {1}; {2}; manager_aborts
+  all_abort is REACHED already at step 3 ({2}), but the trace goes on to step 4
+
+# A goal does not hold: two_phase_commit all_abort HOLDS
+{0}; {1}
+  all_abort can only be REACHED, but the trace says HOLDS ON THIS PATH
+
+# A property that does not apply: locked full
+  full does not apply to this configuration; change the configuration, or choose a property that applies
+
+# A property of transitions fails on its transition: own count_stays
+clerk_shelves {{b}} 0
+  VIOLATED
+
+# A property of transitions failed on an earlier transition: own count_stays VIOLATED
+clerk_shelves {{b}} 0; clerk_shelves {{a}} 0
+  count_stays is VIOLATED already at step 1 (clerk_shelves {{b}} 0), but the trace goes on to step 2
+""".format(*(f"resource_manager_chooses_to_abort {manager}" for manager in range(3)))
 
 
-def test_a_permitted_failure_is_distinguished_from_a_violation() -> None:
-    steps = ["producer_appends at 0", "controller_fails_over to 1"]
-    assert kafka(steps, "acked_not_lost", acks=1).verdict == PERMITTED
-    with pytest.raises(
-        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), but the trace s"
-    ):
-        kafka(steps, "acked_not_lost", VIOLATED, acks=1)
-    assert kafka(CLASSIC, "acked_not_lost").verdict == VIOLATED
-    assert kafka(CLASSIC[:-1], "isr_is_complete").verdict == VIOLATED
+@pytest.fixture(scope="module")
+def instances(own: Model) -> dict[str, Instance]:
+    kafka_model = registry.load("kafka")[0]
+    return {
+        "kafka": kafka_model.instance("0.10"),
+        "acks=1": kafka_model.instance("0.10", {"acks": 1}),
+        "published": TRUE.instance,
+        "kip_320": registry.load("published")[0].instance("kip_320"),
+        "two_phase_commit": registry.load("examples/two_phase_commit")[0].instance(),
+        "own": own.instance(),
+        "locked": own.instance(None, {"LOCKED": 1}),
+    }
 
 
-def test_a_trace_without_failure_is_certified() -> None:
-    assert kafka(COMMITTED, "acked_not_lost", HOLDS).verdict == HOLDS
-    assert kafka(COMMITTED, "high_watermark_monotonic", HOLDS).verdict == HOLDS
+@pytest.mark.parametrize("story", stories(ENDINGS), ids=title_of)
+def test_a_trace_ends_where_its_property_fails_or_is_reached_first(
+    story: Story, instances: dict[str, Instance]
+) -> None:
+    model, name, *words = story.settings.split()
+    verdict = next((verdict for verdict in VERDICTS if words and verdict.startswith(words[0])), None)
+    ((_, (ending,)),) = story.shown
+    if ending in VERDICTS:
+        assert trace(instances[model], story.steps, name, verdict).verdict == ending
+    else:
+        with pytest.raises(UsageError) as refusal:
+            trace(instances[model], story.steps, name, verdict)
+        assert str(refusal.value) == ending
 
 
-def test_a_goal_is_reached_for_the_first_time() -> None:
-    instance = registry.load("examples/two_phase_commit")[0].instance()
-    all_abort = [f"resource_manager_chooses_to_abort {rm}" for rm in range(3)]
-    assert trace(instance, all_abort, "all_abort").verdict == REACHED
-    with pytest.raises(UsageError, match=r"^after 2 steps all_abort is neither violated nor reached"):
-        trace(instance, all_abort[:2], "all_abort")
-    with pytest.raises(
-        UsageError, match=r"^all_abort is REACHED already at step 3 \(resource_manager_chooses_to_abort 2\)"
-    ):
-        trace(instance, [*all_abort, "manager_aborts"], "all_abort", REACHED)
-    with pytest.raises(UsageError, match=r"^all_abort can only be REACHED, but the trace says HOLDS"):
-        trace(instance, all_abort[:2], "all_abort", HOLDS)
-
-
-def test_a_disabled_property_is_refused(own: Model) -> None:
-    with pytest.raises(
-        UsageError,
-        match=r"^full does not apply to this configuration; change the configuration, or name another property$",
-    ):
-        trace(own.instance(None, {"LOCKED": 1}), [], "full")
-
-
-def test_step_properties_are_judged_on_their_transition(own: Model) -> None:
-    found = trace(own.instance(), ["clerk_shelves {b} 0"], "count_stays")
-    assert (found.length, found.verdict) == (1, VIOLATED)
-    with pytest.raises(UsageError, match=r"^count_stays is VIOLATED already at step 1 \(clerk_shelves \{b\} 0\)"):
-        trace(own.instance(), ["clerk_shelves {b} 0", "clerk_shelves {a} 0"], "count_stays", VIOLATED)
-
-
-# ------------------------------------------------------------------------------------------ what an engine hands over
+# -------------------------------------------------------------------------------------------- what an engine hands over
 
 
 def numbers(steps: Sequence[str]) -> list[int]:
-    return [read_step(weak_isr().instance, step).number for step in steps]
+    return [read_step(TRUE.instance, step).number for step in steps]
 
 
 def test_a_path_becomes_a_certified_trace() -> None:
-    true = weak_isr()
-    found = from_steps(true.instance, 0, [step.number for step in true.steps], "weak_isr", "check it")
-    assert (found.states, found.steps, found.verdict, found.command) == (true.states, true.steps, VIOLATED, "check it")
+    found = from_steps(TRUE.instance, 0, numbers(WEAK_ISR), "weak_isr", "check it")
+    assert (found.states, found.steps, found.verdict, found.command) == (TRUE.states, TRUE.steps, VIOLATED, "check it")
 
 
 @pytest.mark.parametrize(
     ("initial", "steps", "name", "verdict", "message"),
     [
-        (1, WEAK_ISR, "weak_isr", None, "there is no initial state 1; the initial states are 0..0"),
-        (0, WEAK_ISR[1:], "weak_isr", None, "step 2 (become_leader 0) is not enabled: its guard"),
-        (0, WEAK_ISR[:-1], "weak_isr", None, "after 7 steps weak_isr is neither violated nor reached"),
-        (
-            0,
-            WEAK_ISR,
-            "weak_isr",
-            PERMITTED,
-            "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says PER",
-        ),
-        (0, WEAK_ISR, "weak", None, "published has no property weak; "),
+        (1, numbers(WEAK_ISR), "weak_isr", None, "there is no initial state 1; the initial states are 0..0"),
+        (0, numbers(WEAK_ISR[1:]), "weak_isr", None, "step 2 (become_leader 0) is not enabled: its guard"),
+        (0, numbers(WEAK_ISR[:-1]), "weak_isr", None, "after 7 steps weak_isr is neither violated nor reached"),
+        (0, numbers(WEAK_ISR), "weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
+        (0, numbers(WEAK_ISR), "weak", None, "published has no property weak; "),
+        (0, [10_000], "weak_isr", None, ""),  # a number that no step has
     ],
 )
 def test_a_path_that_the_reference_does_not_confirm_is_an_internal_error(
-    initial: int, steps: Sequence[str], name: str, verdict: str | None, message: str
+    initial: int, steps: list[int], name: str, verdict: str | None, message: str
 ) -> None:
     with pytest.raises(NotCertifiedError) as refusal:
-        from_steps(weak_isr().instance, initial, numbers(steps), name, "check it", verdict)
+        from_steps(TRUE.instance, initial, steps, name, "check it", verdict)
     assert not isinstance(refusal.value, UsageError)
     assert str(refusal.value).startswith(f"plain Python does not confirm the path that the engine found: {message}")
     assert str(refusal.value).endswith("(reproduce: check it)")
-
-
-def test_a_step_number_out_of_range_is_an_internal_error() -> None:
-    with pytest.raises(NotCertifiedError):
-        from_steps(weak_isr().instance, 0, [10_000], "weak_isr", "check it")
 
 
 def test_a_range_error_of_the_model_stays_the_users_error(own: Model) -> None:

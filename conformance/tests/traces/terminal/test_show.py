@@ -4,40 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.tests.support.trace import CLASSIC, COMMAND, COMMITTED, kafka, trace
+from conformance.tests.support.trace import COMMAND, trace
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.traces.format.trace import HOLDS
-from isrcheck.traces.kafka.lanes import rows
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, lay_out
 from isrcheck.traces.terminal.show import view
-
-
-def test_a_down_broker_keeps_its_log_and_a_new_epoch_is_shown() -> None:
-    # With min.insync.replicas=1 the first cluster has the ISR 0 alone, and broker 1 joins it with its second fetch.
-    steps = [
-        *COMMITTED,
-        "broker_crashes 0",
-        "controller_fails_over to 1",
-        "broker_becomes_leader 1 in epoch 1",
-        "producer_appends at 1",
-    ]
-    found = rows(kafka(steps, "acked_not_lost", HOLDS, min_insync_replicas=1))
-    assert [row.cells[0] for row in found if row.cells[0]] == [
-        ("e0 leader 0 isr 0",),
-        ("e0 leader 0 isr 01",),
-        ("e1 leader 1 isr 1",),
-    ]
-    assert [row.cells[1] for row in found] == [("L0 |",), ("L0 a0|",), (), (), (), ("x  a0|",), (), (), ()]
-    assert [row.cells[2] for row in found] == [("f0 |",), (), (), ("f0 a0|",), (), (), (), ("L1 a0|",), ("L1 a0 b1|",)]
-    assert [row.cells[4] for row in found if row.cells[4]] == [("reads a, acked a",), ("reads b, acked b",)]
-
-
-def test_a_leader_with_another_isr_shows_it() -> None:
-    last = rows(kafka(CLASSIC, "acked_not_lost"))[-1]
-    assert last.cells == (("e1 leader 1 isr 1",), ("L0 a0| (isr 01)",), (), (), ())
-
 
 OWN_VIEW = """\
 parcels, shelves=3 mood=BUSY

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
@@ -13,7 +14,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
-from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Walk, turn_text
+from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Option, Walk, turn_text
 
 
 def of_kafka(**values: int) -> Instance:
@@ -22,12 +23,24 @@ def of_kafka(**values: int) -> Instance:
 
 def take(walk: Walk, *texts: str) -> Walk:
     for text in texts:
-        walk.take({option.text: option for option in walk.options()}[text])
+        walk.take(option_of(walk, text))
     return walk
 
 
-def classic(**values: int) -> Walk:
-    return take(Walk(of_kafka(**values), COMMAND), "initial state 0", *CLASSIC)
+def begun(**values: int) -> Walk:
+    return take(Walk(of_kafka(**values), COMMAND), "initial state 0")
+
+
+def classic() -> Walk:
+    return take(begun(), *CLASSIC)
+
+
+def through(model: Path) -> Walk:
+    return Walk(registry.load_file(model).instance(), COMMAND)
+
+
+def option_of(walk: Walk, text: str) -> Option:
+    return {option.text: option for option in walk.options()}[text]
 
 
 LOST = [("acked_not_lost", VIOLATED, 6), ("isr_is_complete", VIOLATED, 5)]
@@ -60,8 +73,7 @@ def test_a_single_initial_state_needs_no_choice() -> None:
 
 
 def test_the_options_are_the_enabled_steps_in_their_order() -> None:
-    walk = take(Walk(of_kafka(), COMMAND), "initial state 0")
-    assert [option.text for option in walk.options()] == [
+    assert [option.text for option in begun().options()] == [
         "producer_appends at 0",
         "leader_handles_fetch 0 from 1",
         "leader_handles_fetch 0 from 2",
@@ -76,9 +88,8 @@ def test_the_options_are_the_enabled_steps_in_their_order() -> None:
 
 
 def test_the_changes_of_an_option() -> None:
-    walk = take(Walk(of_kafka(), COMMAND), "initial state 0")
-    options = {option.text: option for option in walk.options()}
-    assert walk.changes(options["producer_appends at 0"]) == [
+    walk = begun()
+    assert walk.changes(option_of(walk, "producer_appends at 0")) == [
         "log_record[0][0]: none -> a",
         "log_epoch[0][0]: none -> 0",
         "log_end_offset[0]: 0 -> 1",
@@ -133,35 +144,31 @@ def test_what_an_option_would_make_false_is_what_taking_it_makes_false() -> None
             (one.prop.name, one.verdict, one.first) for one in expected_next
         ]
         walk.back()
-    walk = take(Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0")
+    walk = take(begun(acks=1), "producer_appends at 0")
     assert turning(walk)["controller_fails_over to 1"] == [("acked_not_lost", PERMITTED, 2)]
 
 
-def test_what_an_option_would_make_false_names_what_cannot_be_evaluated(tmp_path: Path) -> None:
-    path = own_model(tmp_path)
-    path.write_text(path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and"))
-    walk = Walk(registry.load_file(path).instance(), COMMAND)
-    option = next(option for option in walk.options() if option.text == "clerk_shelves {a,b} 0")
-    assert [turn_text(one) for one in walk.turning(option) if one.problem] == [
-        "then all_three cannot be evaluated: " + next(one.problem for one in walk.turning(option) if one.problem)
-    ]
+def test_a_property_that_cannot_be_evaluated_is_named_before_and_after_the_step(tmp_path: Path) -> None:
+    walk = through(own_model(tmp_path, all_three="return s.top[s.count] < 9 and"))
+    option = option_of(walk, "clerk_shelves {a,b} 0")
+    (turned,) = (status for status in walk.turning(option) if status.problem)
+    assert "index 2 of top is outside 0..1" in turned.problem
+    assert turn_text(turned) == f"then all_three cannot be evaluated: {turned.problem}"
     walk.take(option)
-    again = next(option for option in walk.options() if option.text == "clerk_shelves {c} 0")
-    assert [one for one in walk.turning(again) if one.prop.name == "all_three"] == [], "it could not be before"
+    assert {status.prop.name: status.problem for status in walk.statuses() if status.problem} == {
+        "all_three": turned.problem
+    }
+    again = walk.turning(option_of(walk, "clerk_shelves {c} 0"))
+    assert "all_three" not in [status.prop.name for status in again], "it could not be evaluated before"
 
 
 LATCH = """
-from isrcheck.language import Flag, action, always_possible, field
-
-
 class State:
     shut = field(values=Flag)
-
 
 @action
 def door_shuts(s):
     s.shut = True
-
 
 @always_possible
 def can_be_open(s):
@@ -169,9 +176,12 @@ def can_be_open(s):
 """
 
 
+def latch(folder: Path) -> Walk:
+    return through(write_model(folder / "latch.py", LATCH))
+
+
 def test_an_always_possible_property_is_judged_only_once_the_step_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "latch.py").write_text(LATCH)
-    walk = Walk(registry.load_file(tmp_path / "latch.py").instance(), COMMAND)
+    walk = latch(tmp_path)
     assert Kind.ALWAYS_POSSIBLE in NOT_JUDGED_AHEAD
     assert turning(walk) == {}
     assert told(take(walk, "door_shuts")) == [("can_be_open", VIOLATED, 1)]
@@ -200,7 +210,7 @@ def test_the_finding_is_about_the_property_that_turned_false_last() -> None:
     assert (walk.finding.property_name, walk.finding.verdict, walk.finding.length) == LOST[0]
     walk.go_to(4)
     assert path(walk.finding) == path(walk.trace)
-    option = next(option for option in walk.options() if option.text == CLASSIC[4])
+    option = option_of(walk, CLASSIC[4])
     (turned,) = walk.turning(option)
     ahead = path(walk.trace_of(option, turned))
     walk.take(option)
@@ -234,43 +244,31 @@ def test_the_first_false_guard_of_every_disabled_step() -> None:
 
 
 def test_a_walk_is_saved_as_a_trace_of_the_property_that_turned_false_last(tmp_path: Path) -> None:
+    def saved() -> tuple[str | None, str | None, int]:
+        found = files.read(walk.save(tmp_path))
+        assert found.command == COMMAND
+        return found.property_name, found.verdict, found.length
+
     walk = classic()
-    found = files.read(walk.save(tmp_path))
-    assert (found.property_name, found.verdict, found.length) == ("acked_not_lost", VIOLATED, 6)
-    walk.back()
-    found = files.read(walk.save(tmp_path))
-    assert (found.property_name, found.verdict, found.length) == ("isr_is_complete", VIOLATED, 5)
-    walk.back()
-    found = files.read(walk.save(tmp_path))
-    assert (found.property_name, found.verdict, found.length, found.command) == (None, None, 4, COMMAND)
-
-
-def test_one_step_after_a_violation_the_walk_is_a_plain_trace(tmp_path: Path) -> None:
+    for expected in (*LOST, (None, None, 4)):
+        assert saved() == expected
+        walk.back()
     walk = take(classic(), "broker_crashes 2")
-    assert walk.turned() is None
-    assert files.read(walk.save(tmp_path)).property_name is None
-
-
-def test_a_permitted_failure_is_saved_as_permitted(tmp_path: Path) -> None:
-    walk = take(
-        Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0", "controller_fails_over to 1"
-    )
-    assert told(walk) == [("acked_not_lost", PERMITTED, 2)]
-    assert files.read(walk.save(tmp_path)).verdict == PERMITTED
+    assert (walk.turned(), saved()) == (None, (None, None, 7)), "one step after a violation"
+    walk = take(begun(acks=1), "producer_appends at 0", "controller_fails_over to 1")
+    assert [saved()] == told(walk) == [("acked_not_lost", PERMITTED, 2)]
 
 
 def test_of_several_new_failures_a_violation_is_saved(tmp_path: Path) -> None:
-    path = own_model(tmp_path)
-    lost = "def ever(s):\n    return True\n\n\n@always(permitted=ever)\ndef nothing_is_lost(s):"
-    path.write_text(path.read_text().replace("@always\ndef nothing_is_lost(s):", lost))
-    walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a} 0", "clerk_loses a")
+    permitted = "def ever(s):\n    return True\n\n\n@always(permitted=ever)\ndef nothing_is_lost(s):\n"
+    walk = take(through(own_model(tmp_path, nothing_is_lost=permitted)), "clerk_shelves {a} 0", "clerk_loses a")
     assert told(walk)[:2] == [("nothing_is_lost", PERMITTED, 2), ("every_parcel_stays", VIOLATED, 2)]
     turned = walk.turned()
     assert turned is not None
     assert turned.prop.name == "every_parcel_stays"
 
 
-def test_a_walk_continues_from_a_step_of_a_trace(tmp_path: Path) -> None:
+def test_a_walk_continues_from_a_step_of_a_trace() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     assert Walk.along(found, None, COMMAND).position == 6
     walk = Walk.along(found, 4, COMMAND)
@@ -292,12 +290,8 @@ def test_no_walk_starts_from_a_possibly_unreachable_state() -> None:
 
 
 def test_an_erring_step_is_shown_but_cannot_be_taken(tmp_path: Path) -> None:
-    path = own_model(tmp_path)
-    path.write_text(
-        path.read_text().replace("count = field(values=between(0, 9))", "count = field(values=between(0, 1))")
-    )
-    walk = Walk(registry.load_file(path).instance(), COMMAND)
-    option = next(option for option in walk.options() if option.text == "clerk_shelves {a,b} 0")
+    walk = through(own_model(tmp_path, count="count = field(values=between(0, 1))"))
+    option = option_of(walk, "clerk_shelves {a,b} 0")
     assert option.after is None
     assert "2 is written to count, whose values are 0..1" in option.problem
     assert walk.changes(option) == []
@@ -305,13 +299,3 @@ def test_an_erring_step_is_shown_but_cannot_be_taken(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="2 is written to count"):
         walk.take(option)
     assert walk.position == 0
-
-
-def test_an_erring_property_is_reported(tmp_path: Path) -> None:
-    path = own_model(tmp_path)
-    text = path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and")
-    path.write_text(text)
-    walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a,b} 0")
-    problems = {one.prop.name: one.problem for one in walk.statuses() if one.problem}
-    assert list(problems) == ["all_three"]
-    assert "index 2 of top is outside 0..1" in problems["all_three"]

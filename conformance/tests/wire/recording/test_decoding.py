@@ -20,6 +20,7 @@ from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
 from conformance.tests.audit.building import GZIP
 from conformance.tests.audit.building import batch as built
+from conformance.tests.support.replay import steps_in
 from isrcheck.conformance.wire.recording import decoding
 from isrcheck.conformance.wire.recording import decoding as batches
 from isrcheck.conformance.wire.recording.decoding import SECRET, Bounded, UndecodedError, batches_of, body_of, name_of
@@ -142,7 +143,7 @@ def test_bodies_with_secrets_are_not_decoded():
     with pytest.raises(UndecodedError, match="SaslAuthenticate may contain secrets"):
         body_of("request", 36, 2, b"")
     assert {name_of(key) for key in SECRET} == {
-        *("AlterConfigs", "IncrementalAlterConfigs", "SaslAuthenticate", "AlterUserScramCredentials", "Envelope"),
+        *steps_in("AlterConfigs; IncrementalAlterConfigs; SaslAuthenticate; AlterUserScramCredentials; Envelope"),
         *(f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")),
     }
 
@@ -206,7 +207,7 @@ def test_batches_have_the_words_of_the_recordings():
             ],
         },
     ]
-    assert list(found[0]) == [*("base_offset", *common), "transactional", "control", "records"]
+    assert list(found[0]) == ["base_offset", *common, *steps_in("transactional; control; records")]
 
 
 def test_what_is_no_batch_is_named_with_its_size():

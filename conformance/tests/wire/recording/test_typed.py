@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.places import RECORDINGS
+from conformance.tests.support.replay import steps_in
 from conformance.tests.wire.recording.proxying import Lines
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of
@@ -88,7 +89,7 @@ def test_an_empty_line_is_no_command() -> None:
 
 
 def frames() -> list[bytes]:
-    """Requests of known and unknown APIs and versions, with and without a client id, and what is none."""
+    """Requests of known and unknown APIs and versions, with and without a client id, and bytes that are no request."""
     every = itertools.product((0, 1, 3, 18, 33, 63, 999), (0, 5, 13, 99), (b"", b"\0", bytes(40), b"\xff" * 40))
     found = [struct.pack(">hhih", key, version, number, -1) + body for number, (key, version, body) in enumerate(every)]
     named = [struct.pack(">hhih", 1, 17, 10_000, 2) + b"me", struct.pack(">hhih", 1, 17, 10_001, 2) + b"\xff\xfe"]
@@ -143,9 +144,9 @@ def test_every_line_that_the_recorder_can_write_is_read(tmp_path: Path) -> None:
     every = [*lines[:40], *({"t": lines[40]["t"], **line} for line in written), *lines[40:]]
     path.write_text("".join(json.dumps(line | {"n": n}) + "\n" for n, line in enumerate(every)))
     found = [said for _, said in observations_of(path)]
-    assert [said["what"] for said in found if said["kind"] == "fault" and "broker" in said] == [
-        *("kill -9", "start", "freeze", "thaw", "stop (controlled shutdown)", "start", "cut", "cut"),
-    ]
+    assert [said["what"] for said in found if said["kind"] == "fault" and "broker" in said] == steps_in(
+        "kill -9; start; freeze; thaw; stop (controlled shutdown); start; cut; cut"
+    )
     undecoded = [line for line in every if line["kind"] != "dropped" and line.get("undecoded") is not None]
     assert f"{len(undecoded):,} messages not decoded" in found[-1]["unused"]
 
