@@ -381,7 +381,7 @@ def simulate(
     walking = _Walking(instance, kernel, request, deadline, threads)
     try:
         for tally in walking.tallies(
-            lambda seconds: report(f"{simulation.walks:,} walks, {simulation.steps:,} steps", seconds)
+            lambda took: report(f"{simulation.walks:,} walks, {simulation.steps:,} steps", took)
         ):
             simulation.add(tally)
             if _is_decided(simulation):

@@ -247,8 +247,15 @@ def of_doors(monkeypatch, tmp_path, limits, asked=9):
     instance = registry.load_file(write_model(tmp_path / "doors.py", DOORS)).instance()
     prop = instance.model.properties[0]
     return distinct_causes(
-        *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),
-        *(lambda progress: None, lambda what, seconds: None),
+        instance,
+        prop,
+        Word.PERMITTED,
+        asked,
+        limits,
+        kernel_of(instance),
+        "check doors.py",
+        lambda progress: None,
+        lambda what, seconds: None,
     )
 
 

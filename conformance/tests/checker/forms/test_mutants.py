@@ -89,6 +89,10 @@ MODEL = model(
 """A door that counts who goes in, with guards of every kind."""
 
 
+MUTANTS = 11
+"""Those of its actions, also of the one that the configuration disables."""
+
+
 def line_of(text: str, after: str) -> int:
     """The number of the first line with a text after a definition."""
     lines = in_the_language(MODEL).splitlines()
@@ -472,7 +476,7 @@ def test_a_model_with_mutants_has_a_digest_of_its_own(folder: Path, monkeypatch:
         compiled.append(one)
         return None
 
-    assert len(list(mutate.candidates(instance, compile_nothing))) == 11
+    assert len(list(mutate.candidates(instance, compile_nothing))) == MUTANTS
     assert len({instance.model.digest, *(one.model.digest for one in compiled)}) == 1 + 4
 
 

@@ -240,12 +240,8 @@ def test_the_classic_loss_over_generations_brokers_and_the_isr(check_json):
     code, content, _ = check_json(line)
     assert code == VIOLATED
     none = ("NO VIOLATION TO DEPTH", 8)
-    assert cells(content, "acked_not_lost") == [
-        *(("VIOLATED", 6), ("VIOLATED", 6)),
-        *(("VIOLATED", 8), ("VIOLATED", 8)),
-        *(("VIOLATED", 8), ("VIOLATED", 8)),
-        *(none, none),
-    ]
+    steps = [6, 6, 8, 8, 8, 8]
+    assert cells(content, "acked_not_lost") == [*(("VIOLATED", step) for step in steps), none, none]
     values = content["rows"][content["smallest"]["row"]]["values"]
     assert values == {"protocol": "0.10", "min.insync.replicas": "1"}
 

@@ -471,8 +471,7 @@ def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys)
     # What Spark's parts have in common takes Spark; the other search of these commands is one of the sweep, again.
     told = capsys.readouterr().out.partition("Where do the partitions")[0].splitlines()
     shown = [line for line in asking.partition("Where do the partitions")[0].splitlines()[1:] if line != "  ..."]
-    assert len(shown) == 16
-    assert [line for line in told if line in shown] == shown
+    assert shown and [line for line in told if line in shown] == shown
 
 
 @pytest.mark.parametrize("missing", ["", "verdicts"])
