@@ -397,6 +397,7 @@ def engines(instance: Instance, names: Depths) -> Iterator[tuple[str, Callable[[
     yield "Z3", lambda: by_search(ask_to_depth(instance, Limits(4)), names)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_engine_finds_what_plain_python_does(case: Case, tmp_path: Path) -> None:
     assert by_plain_python(case.program) == (case.depths, case.states)
@@ -406,6 +407,7 @@ def test_every_engine_finds_what_plain_python_does(case: Case, tmp_path: Path) -
     assert len(found) == 5
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_nothing_is_proved_that_plain_python_refutes(case: Case, tmp_path: Path) -> None:
     with loaded(case.program, tmp_path) as model:

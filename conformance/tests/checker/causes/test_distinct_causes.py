@@ -148,7 +148,7 @@ def test_permitted_failures_are_listed_separately(check):
     }
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_an_unrelated_unclean_election_permits_nothing(check):
     line = "kafka --protocol 0.10 --bound 7 --unclean-elections 1 --counterexamples 9"
     found = asked(check, line)

@@ -159,6 +159,7 @@ HISTORIES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HISTORIES)
 def test_the_shortest_violating_behaviour_is_found(searched, name):
     text, finding = HISTORIES[name]

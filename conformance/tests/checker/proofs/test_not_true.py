@@ -436,6 +436,7 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
     assert why_not(proofs)["in_range"][0] == "a step violates it"
 
 
+@pytest.mark.sampled
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
     """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
     text = model(
@@ -517,6 +518,7 @@ HIDDEN = model(
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "erring",
     [

@@ -123,6 +123,7 @@ def test_a_dropped_lemma_is_cached_as_dropped(tmp_path, asked):
     assert len(asked) == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "change",
     [
@@ -319,6 +320,7 @@ def test_budgets_that_only_count_down_do_not_matter(tmp_path):
     assert free(tmp_path, storms=0, dams=0) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("old", "new"),
     [

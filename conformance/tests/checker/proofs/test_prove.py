@@ -243,6 +243,7 @@ def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check, 
 NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("why", NO_ANSWERS)
 def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
     """Not by induction, with proposed lemmas, by k-induction, or for every length."""
@@ -421,7 +422,7 @@ def kafka(monkeypatch, tmp_path, capsys):
     return run
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_proof_for_every_length_names_the_open_entries(kafka):
     code, out = kafka("--switch", "HW_CLAMPED_AT_TRUNCATION=on", "--bound", "1")
     assert code == 3  # for the other promises no proof was looked for here
@@ -438,7 +439,7 @@ def test_a_proof_for_every_length_names_the_open_entries(kafka):
     assert f"{told} {rest}" in joined(out)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka):
     code, out = kafka("--bound", "1")
     assert code == 3

@@ -85,6 +85,7 @@ def steps_looked_for(
     return asked, actions
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("protocol", "own_switches"),
     sampled(
@@ -127,6 +128,7 @@ def is_claimed(instance: Instance, prop: Property) -> bool:
     return prop.name != "the_controller_names_a_leader" or instance.configuration.CONTROLLER == Controller.ZOOKEEPER
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", sampled(KAFKA.protocols, lambda one: one == "0.10", last=lambda one: one != "4.1"))
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
@@ -458,6 +460,7 @@ def only_action(instance: Instance, name: str) -> Instance:
     return replace(instance, alternatives=tuple(0 if one == name else None for one in slots))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", sampled(LOOPS, lambda name: name in list(LOOPS)[::4], last=lambda name: name in list(LOOPS)[1::2])
 )

@@ -325,6 +325,7 @@ EXAMPLES = {
 """Where clearing dead cells makes the states fewer; everywhere else the counts are equal."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "protocol", "values", "depth", "counts"),
     sampled(cases(), lambda case: case[0].startswith("examples") or (case[0], case[1]) in QUICK),
@@ -340,6 +341,7 @@ def test_registered_models_have_the_same_verdicts(
         assert counts == (0, 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 6))])
 def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None:
     searches, fewer = 0, 0

@@ -42,6 +42,8 @@ from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import error_of
 
+pytestmark = pytest.mark.sampled
+
 MEMORY = 1 << 28
 
 

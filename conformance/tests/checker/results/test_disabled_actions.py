@@ -97,6 +97,7 @@ def test_actions_that_only_enable_each_other_are_disabled(off) -> None:
     assert off(NEW=0) == {"works_the_new_way", "breaks_in", "knocks", "enters"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sampled(registry.names(), lambda name: not name.endswith(("_liveness", "_scenarios"))))
 def test_disabled_actions_of_the_registered_models_never_fire(name: str) -> None:
     model, protocol = registry.load(name)

@@ -133,6 +133,7 @@ def test_actions_are_chosen_with_equal_chance(walk) -> None:
     assert abs(goes - jumps) < 4 * sqrt(goes + jumps)  # four standard deviations
 
 
+@pytest.mark.sampled
 def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
     request = SimulationRequest(20_000, 2, 1, weights={"jumps": 3, "flies": 100})
     goes, jumps, flies = simulate(walk(), kernel_of(walk()), request).taken.tolist()
@@ -310,7 +311,7 @@ def test_what_does_not_go_together_is_refused(walk, check, words: str) -> None:
     assert check("walk.py", *words.split()) == (2, "", f"check: {REFUSED[words]}\n")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_record_is_lost_beyond_the_reach_of_a_search(check) -> None:
     """Six records, six elections and six faults: no exhaustive search reaches the end of such bounds."""
     large = "--records 6 --log-size 6 --elections 6 --crashes 3 --bounces 3"

@@ -40,6 +40,8 @@ from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
+pytestmark = pytest.mark.sampled
+
 DOOR = model(
     configuration(
         'most = bound(4, "how far it counts", least=1, most=9, option="--most")',

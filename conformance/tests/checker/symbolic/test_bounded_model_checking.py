@@ -40,6 +40,8 @@ from isrcheck.models.language.declarations import Kind
 from isrcheck.testing import legal_values
 from isrcheck.traces.cli import main as trace
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
@@ -146,6 +148,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     "protocol", sampled(protocols_of("kafka"), lambda protocol: False, last=lambda protocol: protocol != "4.1")
 )

@@ -39,6 +39,8 @@ from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.conformance.examples import ask_the_tables
 from isrcheck.models import registry
 
+pytestmark = pytest.mark.sampled
+
 STAIRS = model(
     configuration(
         'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
@@ -461,7 +463,7 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
