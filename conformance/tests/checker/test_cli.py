@@ -20,16 +20,7 @@ from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
 from conformance.tests.support.engine import COUNTER as PLAIN_COUNTER
 from conformance.tests.support.engine import checking, searched_to, verdict_of, with_rows
 from conformance.tests.support.programs import ran
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    define,
-    helper,
-    in_the_language,
-    model,
-    state,
-)
+from conformance.tests.support.small_models import action, claim, define, entries, helper, in_the_language, model, state
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.comparisons import published
@@ -50,7 +41,7 @@ from isrcheck.traces.format.certify import NotCertifiedError
 COUNTER = in_the_language(
     model(
         '"""A counter that goes up, step by step.\n\nLeft out: going down.\n"""\n',
-        configuration(
+        entries(
             'most = bound(5, "how far it counts", least=1, option="--most")',
             'leaps = budget(0, "steps of two", option="--leaps")',
             'limit = setting(9, "what is promised of the count", least=0, option="--limit")',

@@ -12,9 +12,9 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.small_models import (
     action,
     claim,
-    configuration,
     define,
     domain,
+    entries,
     helper,
     model,
     state,
@@ -30,7 +30,7 @@ from isrcheck.models import registry
 from isrcheck.traces import cli as trace_cli
 
 DOORS = model(
-    configuration(
+    entries(
         'doors = bound(3, "doors", least=1)',
         'thieves = budget(1, "thieves that come")',
         'draughts = budget(1, "draughts")',

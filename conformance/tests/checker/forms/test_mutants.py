@@ -16,9 +16,9 @@ from conformance.tests.support.small_models import (
     action,
     block,
     claim,
-    configuration,
     define,
     domain,
+    entries,
     helper,
     in_the_language,
     model,
@@ -42,7 +42,7 @@ from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 
 MODEL = model(
-    configuration(
+    entries(
         'most = bound(3, "how many fit in", least=1, option="--most")',
         'thefts = budget(0, "guests that vanish", option="--thefts")',
         'limit = setting(9, "how many are promised to be in at most", option="--limit")',

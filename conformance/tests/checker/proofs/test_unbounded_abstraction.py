@@ -18,7 +18,7 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.symbolic import states_of
-from conformance.tests.support.small_models import claim, configuration, domain, model, state, write_model
+from conformance.tests.support.small_models import claim, domain, entries, model, state, write_model
 from conformance.tests.support.unbounded_abstraction import Projection
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction, UnsupportedError
 from isrcheck.checker.resources.limits import Answer
@@ -165,7 +165,7 @@ BROKEN_WITHOUT_CLAMP = {
 PRELUDE = (
     "\n\n"
     + model(
-        configuration('n = bound(2, "places", is_open=True)', 'k = bound(2, "nodes")'),
+        entries('n = bound(2, "places", is_open=True)', 'k = bound(2, "nodes")'),
         domain("Place", '"n"'),
         domain("Node", '"k"'),
         state(

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.small_models import (
-    action,
-    configuration,
-    domain,
-    helper,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, domain, entries, helper, model, state, write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.instance_facts import disabled_actions
@@ -24,7 +16,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
 MODEL = model(
-    configuration(
+    entries(
         'places = bound(2, "places", least=0)',
         'thefts = budget(1, "thefts")',
         'colour = setting(1, "a colour", most=3)',

@@ -17,15 +17,7 @@ from pyarrow import parquet
 
 from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    helper,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, claim, entries, helper, model, state, write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
@@ -42,7 +34,7 @@ from isrcheck.models import registry
 pytestmark = pytest.mark.sampled
 
 STAIRS = model(
-    configuration(
+    entries(
         'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
         'limit = setting(2, "how far it is safe", option="--limit")',
     ),
