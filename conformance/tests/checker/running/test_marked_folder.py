@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,29 +49,33 @@ def test_earlier_files_are_replaced_or_deleted_and_foreign_files_stay(folder: Pa
     ALBUM.refuse_strangers(folder)
 
 
-@pytest.mark.parametrize("writes", range(5))
-def test_a_folder_that_was_half_replaced_is_replaced_by_the_next_command(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, writes: int
-) -> None:
-    """The disk is full at each write: of a page, of the marker that names old and new files, of the last marker."""
-    left, write_through = list(range(writes)), marked_folder.write_through
+OPERATIONS = 8
+"""To replace FIRST by SECOND takes two writes of files and two of markers, each of which is then moved into place."""
 
-    def full(path: Path, content: bytes) -> None:
-        if not left:
-            raise OSError(28, "No space left on device")
-        left.pop()
-        write_through(path, content)
+
+@pytest.mark.parametrize("done", range(OPERATIONS + 1))
+def test_a_folder_that_was_half_replaced_is_replaced_by_the_next_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    """Whatever is the first operation for which there is no room: no earlier page is left behind in the end."""
+    operations = itertools.count()
+
+    def limited(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            if next(operations) >= done:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return operation(*given)
+
+        return run
 
     with monkeypatch.context() as patch:
-        patch.setattr(marked_folder, "write_through", full)
-        if writes < len(SECOND) + 2:
-            with pytest.raises(OSError, match="No space left"):
-                ALBUM.put(folder, SECOND)
-        else:
+        patch.setattr(marked_folder, "write_through", limited(marked_folder.write_through))
+        patch.setattr(Path, "replace", limited(Path.replace))
+        with pytest.raises(OSError, match="No space left") if done < OPERATIONS else contextlib.nullcontext():
             ALBUM.put(folder, SECOND)
     ALBUM.refuse_strangers(folder)
-    ALBUM.put(folder, FIRST)
-    assert contents(folder) == FIRST | {"pages/mine.html": b"mine"}
+    ALBUM.put(folder, {"index.html": b"third"})
+    assert contents(folder) == {"index.html": b"third", "pages/mine.html": b"mine"}
 
 
 def test_only_files_with_names_of_this_kind_are_deleted(folder: Path) -> None:
