@@ -16,6 +16,8 @@ from conformance.tests.support.places import RECORDINGS
 from conformance.tests.support.programs import HERE, words_of
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 
+pytestmark = pytest.mark.sampled
+
 FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
 
 

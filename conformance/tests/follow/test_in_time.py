@@ -14,6 +14,8 @@ from isrcheck.conformance.follow.search.explain import Explained, follow_recordi
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 
+pytestmark = pytest.mark.sampled
+
 BY_3_7 = (
     "steady leader_killed follower_frozen below_min_isr transactions idempotent_leader_killed stale_record"
     " stale_record_three_controllers stale_record_control missed_demotion_control missed_demotion"

@@ -44,6 +44,7 @@ def endless(seen: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield n + 1, {"kind": "note", "n": n, "what": "nothing"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("limits", "why"), [({"seconds": 4.0}, "seconds"), ({"memory": 256 << 20}, "memory")])
 def test_a_limit_holds_where_the_model_has_many_initial_states(
     tmp_path: Path, limits: dict[str, Any], why: str
@@ -62,6 +63,7 @@ def test_a_limit_holds_where_the_model_has_many_initial_states(
     assert f"explanations only of the lines before {path}:{outcome.line.number}" in tell(outcome)[0]
 
 
+@pytest.mark.sampled
 def test_a_limit_holds_while_a_recording_is_read(tmp_path: Path) -> None:
     path, seen, began = tmp_path / "endless", list[int](), time.monotonic()
     outcome = follow_recording(path, "2.1", seconds=1, objects=endless(seen))
@@ -79,6 +81,7 @@ def test_a_limit_holds_while_a_recording_is_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sampled
 def test_a_path_that_was_not_judged_in_time_is_no_answer(tmp_path: Path) -> None:
     """Whether the cluster takes the path, and whether it keeps all promises, is asked after the search."""
 

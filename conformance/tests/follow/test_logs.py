@@ -272,6 +272,7 @@ def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
     return [with_cell(one, path[1:], cell) if index == path[0] else one for index, one in enumerate(value)]
 
 
+@pytest.mark.sampled
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
@@ -292,6 +293,7 @@ def test_no_log_with_one_changed_cell_is_accepted(tmp_path: Path, data: st.DataO
     assert Verdict.REJECTED in verdicts
 
 
+@pytest.mark.recorded
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )

@@ -53,6 +53,7 @@ def logs(conform):
 # ------------------------------------------------------------------------------------------------------- what is said
 
 
+@pytest.mark.sampled
 def test_every_log_gets_a_line_and_rejections_are_detailed_at_the_end(timeless, every):
     assert timeless(f"follow logs {ASKED}") == (20, OUT, ERR)
 
@@ -190,6 +191,7 @@ def test_too_little_memory_for_a_recording_is_undecided(timeless, logs):
     assert (found.verdict, found.why) == (Verdict.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
+@pytest.mark.recorded
 def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
     asked = FollowRequest("0.10", "0.10", {}, 30, 1 << 30, None, why_not_taken=lambda trace: "step 1 is too early")
     assert "; no path was found that keeps to time: step 1 is too early; VIOLATED" in follow_one(LOSS, asked).why
@@ -236,6 +238,7 @@ def test_progress_counts_followed_and_rejected_logs(capsys, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------- Ctrl-C
 
 
+@pytest.mark.sampled
 def test_ctrl_c_keeps_the_findings(timeless, logs):
     run_log(logs / "1-bug.ndjson", 7, 200, "hw_off_by_one")
     gap_log(logs / "3-gap.ndjson")

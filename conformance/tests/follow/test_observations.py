@@ -74,6 +74,7 @@ def rejected(outcome: Outcome) -> tuple[int, int]:
 # ------------------------------------------------------------------------------------------------------- real Kafka
 
 
+@pytest.mark.recorded
 def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     outcome = follow_recording(LOSS, "0.10")
     assert explained(outcome, breaks={"acked_not_lost": 25, "isr_is_complete": 23}) == STEPS_OF_LOSS
@@ -98,7 +99,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     outcome = follow_recording(LOSS, "2.1")
     assert rejected(outcome) == (17, 689)
@@ -147,6 +148,7 @@ def test_recordings_of_3_9_need_the_rule(path: Path, values: dict[str, int], lin
 # ------------------------------------------------------------------------------------- one thing that is not true
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     "count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count == 7, last=lambda count: count != 7)
 )
@@ -360,6 +362,7 @@ def cases() -> Iterator[object]:
         yield pytest.param(verdict, " ".join(options), lines, id=f"{about} {number}")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("verdict", "options", "lines"), list(cases()))
 def test_a_recording_made_by_hand(tmp_path: Path, verdict: str, options: str, lines: str) -> None:
     kind, number, states, actions, words = VERDICT.fullmatch(verdict).groups()
@@ -393,7 +396,7 @@ def test_unrecorded_steps_are_filled_in(tmp_path: Path) -> None:
     assert outcome.passed == (0, 0, 0, 0, 4)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_logs_determine_the_position_of_an_unacknowledged_record(tmp_path: Path) -> None:
     begin = "ALONE; acked x 0; acked z 2; ".replace("ALONE", MACROS["ALONE"])
     outcome = follow(tmp_path, *said(f"{begin} disk 1: x y z; disk 1: x y z v w"))
@@ -410,6 +413,7 @@ def test_every_action_of_the_model_is_classified() -> None:
     assert named == {action.name for action in registry.load("kafka")[0].actions}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", ["2.8", "3.3", "3.5", "3.7", "4.1"])
 def test_generations_with_alter_partition_are_followed(tmp_path: Path, protocol: str) -> None:
     """A follower freezes, and leaves the ISR; with the first KRaft controllers, the leader epoch rises."""

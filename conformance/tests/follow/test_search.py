@@ -58,7 +58,7 @@ def mutated(chance: random.Random) -> list[dict[str, Any]]:
     return lines
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_order_of_nodes_changes_no_verdict(tmp_path: Path) -> None:
     """Both searches pass the same lines; if none passes them all, both have found the same states before each line."""
     chance, verdicts = random.Random(7), []
@@ -161,6 +161,7 @@ def test_a_batch_of_28_records_is_followed() -> None:
 SHORTEST = 47
 
 
+@pytest.mark.sampled
 def test_a_path_that_keeps_all_promises_is_preferred() -> None:
     """The shortest path has `SHORTEST` steps, and violates `isr_is_complete`, which the real cluster kept."""
     path = RECORDINGS / "wire" / "below_min_isr" / "wire.ndjson"
@@ -171,6 +172,7 @@ def test_a_path_that_keeps_all_promises_is_preferred() -> None:
     assert search(outcome.recording, "3.7", 1 << 40).depth >= SHORTEST
 
 
+@pytest.mark.sampled
 def test_it_is_said_if_every_path_violates_a_promise() -> None:
     path = RECORDINGS / "wire" / "stale_record" / "wire.ndjson"
     outcome = follow_recording(path, "3.7", objects=observations_of(path))

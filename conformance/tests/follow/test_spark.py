@@ -88,7 +88,7 @@ def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     assert len(loads) > 2
 
 
-@pytest.mark.exhaustive  # a session
+@pytest.mark.recorded  # a session
 def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_spark, logs, monkeypatch):
     size = (logs / "c-bug.ndjson").stat().st_size
     monkeypatch.setattr(on_spark, "MOST_BYTES", size)
@@ -186,7 +186,7 @@ def cut_short(folder, function):
     return running.returncode, "".join(lines) + out, without_progress(err)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
     assert code == INTERRUPTED

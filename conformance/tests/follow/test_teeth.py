@@ -225,6 +225,7 @@ FIRST_OF_EACH = list({row[0]: row for row in reversed(CHANGES)}.values())
 """One row of each recording; the others run with `make verify`."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "protocol", "spot", "key", "value", "claim", "why"),
     sampled(

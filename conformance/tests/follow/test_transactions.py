@@ -27,6 +27,8 @@ from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.models.transactions.generations import MODEL
 
+pytestmark = pytest.mark.sampled
+
 Given = dict[str, str]
 
 SWITCHED = {

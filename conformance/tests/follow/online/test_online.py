@@ -38,6 +38,8 @@ from isrcheck.conformance.follow.recorder.record import ObservedRun
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 
+pytestmark = pytest.mark.sampled
+
 WIRE = RECORDINGS / "wire"
 FAULT_INTERVAL = 150_000
 CHANGED = {"log_end": "log_end_offset", "high_watermark": "high_watermark"}
@@ -62,6 +64,7 @@ LINES = 239
 NEAR_THE_END = 190
 
 
+@pytest.mark.recorded
 def test_a_run_of_the_cluster_is_followed_in_moving_windows(tmp_path) -> None:
     found = online(written(tmp_path / "run.ndjson", observed(5, 240)))
     assert isinstance(found, Followed)
@@ -83,6 +86,7 @@ def at_the_end(line: dict) -> dict:
     return {**line, "records": [[offset, others[-1][1]], *others[:-1], [others[-1][0], value]]}
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("seed", "kind", "change"),
     [
@@ -103,7 +107,7 @@ def test_a_wrong_line_near_the_end_is_rejected_there(tmp_path, seed: int, kind: 
     assert found.unmet or found.why
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_nothing_is_rejected_after_a_record_that_perhaps_reached_nobody(tmp_path) -> None:
     lines = observed(6, 240)
     at = max(position for position, line in enumerate(lines) if line["kind"] == "log_end")
@@ -187,6 +191,7 @@ def test_records_that_no_line_sends_are_sent_shortly_before_they_are_shown() -> 
     assert not isinstance(changed, RejectedOnline)
 
 
+@pytest.mark.recorded
 def test_a_recording_in_one_window_needs_no_line_that_sends() -> None:
     found = online(RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson", "2.1")
     assert isinstance(found, RejectedOnline)

@@ -17,6 +17,8 @@ from isrcheck.conformance.follow.wire.convert import observations_of, wire_obser
 from isrcheck.conformance.follow.wire.exchanges import Produced
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 # ------------------------------------------------------------------------ records that may have reached a leader or not
 
 

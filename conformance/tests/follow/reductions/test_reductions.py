@@ -45,6 +45,8 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.certify import certify
 
+pytestmark = pytest.mark.sampled
+
 BROKERS = (1, 2)
 VALUES = ("x", "y")
 SEEDS = range(40)
@@ -250,6 +252,7 @@ def restored(search: ObservationSearch, cells: Cells) -> Cells:
     return tuple(after)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("protocol", ["3.5", "4.1"])
 def test_a_reduced_search_gives_the_same_answers(folder: Path, protocol: str) -> None:
     every = recordings(folder, protocol)
@@ -283,6 +286,7 @@ WRONG: dict[str, tuple[type[Unread] | type[Foreseen], Callable[[Any], object]]] 
 """Wrong assumptions of a reduction, and the change that makes one."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("assumption", WRONG)
 def test_a_wrong_reduction_is_caught(folder: Path, assumption: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, spoil_reduction = WRONG[assumption]

@@ -21,6 +21,8 @@ from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejec
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 
+pytestmark = pytest.mark.sampled
+
 KEPT = RECORDINGS / "kafka-4.5"
 OTHERS = SHARED / "data" / "kafka-4.5-dev"
 """All of them, beside the project; the largest are not kept in it."""
@@ -329,6 +331,7 @@ def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(conform: Con
         assert (hint in " ".join(said.split())) is (not words)
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "steps", "lost"),

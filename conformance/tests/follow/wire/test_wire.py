@@ -20,6 +20,8 @@ from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 
+pytestmark = pytest.mark.sampled
+
 WIRE = RECORDINGS / "wire"
 
 
@@ -239,7 +241,7 @@ def test_a_rejection_names_the_gate_of_the_high_watermark_where_it_is_off() -> N
     assert named not in told
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) -> None:
     out = tmp_path / "steady.ndjson"
     code, said, _ = conform("convert", WIRE / "steady", "-o", out)

@@ -120,6 +120,7 @@ def test_a_folder_without_segments_is_refused(tmp_path: Path) -> None:
         list(observations_of(path))
 
 
+@pytest.mark.sampled
 def test_a_recording_may_begin_later_than_its_partition(tmp_path: Path) -> None:
     """Every offset is five higher, also on the disks: what a follower fetches first is the beginning."""
     raised = {"fetch_offset", "high_watermark", "base_offset", "offset"}
