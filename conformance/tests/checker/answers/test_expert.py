@@ -146,10 +146,14 @@ def test_what_differs_is_listed(hold):
     assert {one.name: sorted(one.differs) for one in experts() if one.differs} == DIFFERS
 
 
+EXPERTS, REFUSED = 242, 26
+"""The rows of the table, and those of them whose files are refused."""
+
+
 def test_the_table_is_whole():
     names = [one.name for one in experts()]
-    assert len(names) == len(set(names)) == 242
-    assert sum(bool(one.refused) for one in experts()) == 26
+    assert len(names) == len(set(names)) == EXPERTS
+    assert sum(bool(one.refused) for one in experts()) == REFUSED
 
 
 @pytest.mark.recorded
