@@ -338,6 +338,7 @@ def test_mistakes_in_builders_are_refused(build: Build, kind: type[Exception], s
         assembly_of(build)
 
 
+@pytest.mark.sampled
 def test_no_instruction_is_left_to_the_garbage_collector() -> None:
     """A kernel of kafka has 30,000. The collector takes a third of the time of the whole compilation to free them."""
     gc.collect()

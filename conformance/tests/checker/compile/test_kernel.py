@@ -447,6 +447,7 @@ LATER = [(name, 6) for name in ("kafka", "transactions", "published/kip_101", "p
 """Relatives of those that CI compares."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "divisor"),
     sampled(
@@ -499,6 +500,7 @@ def protocols_with(shapes: str) -> tuple[str, Model, list[str]]:
     return name, model, [named] if named else [one for one in model.protocols if shapes_of(name, one) == shapes]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shapes", sampled(SHAPES, lambda shapes: shapes not in ("kafka, ALTER_PARTITION", "kafka, KRAFT"))
 )
@@ -519,6 +521,7 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
     assert (0 < failed < 500) if fails else failed == 0
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("shapes", [one for one in SHAPES if not one.startswith("examples")])
 def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(shapes: str) -> None:
     _, model, protocols = protocols_with(shapes)

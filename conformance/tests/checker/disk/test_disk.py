@@ -50,6 +50,8 @@ from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
 STATES = 39_619
 """With SMALL, as counted by the search in memory."""
@@ -432,7 +434,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
     """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
     words = LARGE.format(3).split()

@@ -183,6 +183,7 @@ def texts(exploration: Exploration) -> list[str]:
 # ------------------------------------------------------------------------------------------------- the same by networkx
 
 
+@pytest.mark.sampled
 def test_stuck_states_are_those_of_networkx(graphs, limits):
     words = []
     for seed in range(128):
@@ -564,6 +565,7 @@ class Walker:
         return {"place": self.place}
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("check")
 def test_a_watched_property_fails_only_in_a_stuck_state():
     for far, broken in ((2, "home_is_ahead"), (10, None)):

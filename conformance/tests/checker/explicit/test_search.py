@@ -31,6 +31,8 @@ from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property, Step
 from isrcheck.models.messages import ModelError
 
+pytestmark = pytest.mark.sampled
+
 MEMORY = 1 << 28
 
 COUNTERS = '''"""Counters that go up, from several starts; many ways lead to each state."""

@@ -26,6 +26,8 @@ from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
+pytestmark = pytest.mark.sampled
+
 M = 1 << 20
 V2 = "29 23 0:26 {top} {mounted} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = "34 25 0:29 {top} {mounted} rw,nosuid - cgroup cgroup rw,memory\n"
@@ -337,7 +339,7 @@ def test_a_kernel_that_is_compiled_in_the_middle_of_a_walk_keeps_the_limit(leavi
     assert (found.stopped, found.walks) == ("seconds", 0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")

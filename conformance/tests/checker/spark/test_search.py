@@ -46,6 +46,8 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 MEMORY = 1 << 28
 
 
