@@ -69,7 +69,7 @@ def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):
 
 
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000004.snapshot", SEGMENT])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_a_file_with_other_bytes_in_it(capsys, real, name, seed):
     """Whatever a file holds: an exit code of the command, and no line that is not its own."""

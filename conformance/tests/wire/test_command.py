@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from isrcheck.commands.exit_codes import DONE, USAGE
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.wire.driving.pump import Pump
 
@@ -124,4 +124,4 @@ def test_ctrl_c_ends_it_cleanly():
         assert running.stdout.readline() == "there is no broker 7; the brokers are [0, 1, 2]\n"
         running.send_signal(signal.SIGINT)
         out, errors = running.communicate(timeout=10)
-    assert (running.returncode, out, errors) == (130, "", "conform: interrupted\n")
+    assert (running.returncode, out, errors) == (INTERRUPTED, "", "conform: interrupted\n")
