@@ -68,7 +68,7 @@ def test_a_changed_byte_is_noticed(byte):
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "byte", "what"),
+    ("data", "kind", "byte", "statement"),
     [
         (batch(0, ["a"], magic=1), OldFormatError, 0, "message format 1, of before Kafka 0.11, is not read"),
         (batch(0, ["a"], magic=0), OldFormatError, 0, "message format 0, of before Kafka 0.11, is not read"),
@@ -83,26 +83,26 @@ def test_a_changed_byte_is_noticed(byte):
         (batch((1 << 63) - 1, ["a"]), BatchError, 0, "1 records from offset 9223372036854775807 to offset"),
     ],
 )
-def test_what_is_no_batch(data, kind, byte, what):
+def test_what_is_no_batch(data, kind, byte, statement):
     with pytest.raises(kind) as error:
         read(data)
     assert error.value.byte == byte
-    assert error.value.what.startswith(what)
+    assert error.value.what.startswith(statement)
 
 
 @pytest.mark.parametrize(
-    ("length", "what"),
+    ("length", "statement"),
     [
         (0x7FFFFFFF, "a batch with a length of 2147483647: batches of up to 104857600 bytes are read"),
         (-1, "a batch cannot have a length of -1; it has at least 49"),
         (48, "a batch cannot have a length of 48; it has at least 49"),
     ],
 )
-def test_absurd_lengths(length, what):
+def test_absurd_lengths(length, statement):
     data = batch(0, ["a"])
     with pytest.raises(BatchError) as error:
         read(data[:8] + length.to_bytes(4, "big", signed=True) + data[12:])
-    assert (error.value.what, error.value.reaches_end) == (what, False)
+    assert (error.value.what, error.value.reaches_end) == (statement, False)
 
 
 def test_no_more_bytes_are_read_than_allowed():

@@ -166,7 +166,7 @@ def a_circle(path):
 
 
 @pytest.mark.parametrize(
-    ("put", "what"),
+    ("put", "statement"),
     [
         (a_folder, "not a regular file; copy the log folder again"),
         (a_link, "a symbolic link; put the file itself there"),
@@ -184,10 +184,10 @@ def a_circle(path):
         f"t-0/{SEGMENT}",
     ],
 )
-def test_something_else_stands_where_a_file_should(capsys, real, put, what, name):
+def test_something_else_stands_where_a_file_should(capsys, real, put, statement, name):
     put(real[0] / name)
     told = audit(capsys, *real)
-    assert told.errors == f"conform: {real[0] / name}: {what}\n"
+    assert told.errors == f"conform: {real[0] / name}: {statement}\n"
     assert told.code == USAGE
 
 

@@ -50,9 +50,9 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
             ["--trace", "x", "--port", "9", "--advertise", "9"],
             "--advertise: a trace is played without a proxy; leave it out",
         ),
-        (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
-        (["--host", "0"], "--host 0: clients cannot connect to it; name an address of this machine"),
-        (["--host", ""], "--host : clients cannot connect to it; name an address of this machine"),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; give an address of this machine"),
+        (["--host", "0"], "--host 0: clients cannot connect to it; give an address of this machine"),
+        (["--host", ""], "--host : clients cannot connect to it; give an address of this machine"),
         (
             ["--host", "192.0.2.1"],
             "192.0.2.1:0: Cannot assign requested address; choose a different one with --port or --host",
