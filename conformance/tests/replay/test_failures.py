@@ -43,6 +43,7 @@ HEARS = ("broker_becomes_leader", "broker_applies_metadata")
 """The steps in which an elected leader hears of its election."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_history_replays(name):
     divergence = replay(steps_of(HISTORIES[name]), OnCluster())
@@ -193,6 +194,7 @@ def with_the_leader_informed(trace: Trace) -> Trace:
     raise AssertionError("the elected leader cannot hear of its election")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", LOST)
 def test_clients_see_the_loss_at_the_new_leader(name):
     """A producer got an offset for the record; at the new leader it is the offset of the next record, or one

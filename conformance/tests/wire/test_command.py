@@ -105,6 +105,7 @@ def test_a_defect_of_the_cluster_ends_the_server(monkeypatch, capfd):
     assert capfd.readouterr().out.startswith("bootstrap.servers=")
 
 
+@pytest.mark.sampled
 def test_ctrl_c_ends_it_cleanly():
     """In a process of its own, whose standard input gives commands."""
     words = [sys.executable, "-X", "dev", "-m", "isrcheck.conformance", "serve", "--verbose"]

@@ -25,6 +25,8 @@ from isrcheck.conformance.wire.script.report import code_of, lines_of
 from isrcheck.conformance.wire.script.stage import Stage
 from isrcheck.traces.format import files
 
+pytestmark = pytest.mark.sampled
+
 LOST = "Record a is lost: after step {}, its producer had the result: {}; a new consumer does not read it."
 PERMITTED = "The configuration of the trace permits this."
 
@@ -102,6 +104,7 @@ IMPOSSIBLE = {
 OTHERS = [path.stem for path in sorted(golden.FOLDER.glob("kafka*.txt")) if path.stem not in EXPECTED]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_golden_trace_is_played(name):
     trace = golden_trace(name)

@@ -18,6 +18,8 @@ from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.wire.recording.rules import COMMANDS, FAULT_COMMANDS
 
+pytestmark = pytest.mark.sampled
+
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 
 
