@@ -18,7 +18,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compil
 # Not `python -m pytest`: with this folder on its path, pytest would rewrite the assertions of the whole product.
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
-.PHONY: check test test-exhaustive test-all verify lint fuzz atlas benchmark clean
+.PHONY: check test test-exhaustive test-all timings verify lint fuzz atlas benchmark clean
 
 check: .venv/ready
 	$(BIN)/check --bound 6
@@ -32,6 +32,12 @@ test-exhaustive: .venv/ready-for-tests
 # Both in one run, which collects the tests once and starts one session of Spark.
 test-all: .venv/ready-for-tests
 	$(PYTEST) -m "not recorded"
+
+# Measures how long each test takes, from which follows how many of its parameters run when (conformance/tests/schedule.py).
+# It starts with an empty cache, as CI does, takes a quarter of an hour, and keeps what it has measured if interrupted.
+timings: .venv/ready-for-tests
+	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
+		XDG_CACHE_HOME=$$cache $(PYTEST) -m "not recorded" --timings conformance/tests/timings.toml
 
 # Computes all recorded results anew; `make verify SAMPLE=2`: two of them, drawn by SEED.
 verify: .venv/ready-for-tests

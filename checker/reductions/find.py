@@ -86,12 +86,12 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
     for state, name, indices in read[0].facts if read else ():
         is_of_cell = all(read[0].indices.count(index) == 1 for index in indices)
         if state == read[0].state and name not in (layout.name, *dead) and is_of_cell:
-            guard = _Guard(reads, layout, reads.instance.layouts[name], tuple(map(read[0].indices.index, indices)))
+            guard = Guard(reads, layout, reads.instance.layouts[name], tuple(map(read[0].indices.index, indices)))
             yield from guard.clearings(read)
 
 
 @dataclass(frozen=True)
-class _Guard:
+class Guard:
     """A field, and a guard field: a cell of the one belongs to the cell of the other with its indices at `axes`."""
 
     reads: Reads
@@ -101,6 +101,7 @@ class _Guard:
 
     @property
     def everything(self) -> frozenset[int]:
+        """All values of the guard field."""
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:

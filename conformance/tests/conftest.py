@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from conformance.tests.schedule import schedule, uses_shared_session
+from conformance.tests import schedule
 from conformance.tests.support.browser import chromium
 from conformance.tests.timings import Measurement
 from isrcheck.checker import cli
@@ -40,9 +40,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--timings",
         metavar="FILE",
-        type=Path,
         help="measure the processor time of each test, and write it into FILE (conformance/tests/timings.py)",
     )
+    parser.addoption(
+        "--when",
+        action="store_true",
+        help="print for each test when it runs, and run none (conformance/tests/schedule.py)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.timings is not None:
+        is_worker = hasattr(config, "workerinput")
+        config.pluginmanager.register(Measurement(Path(config.option.timings), is_worker=is_worker))
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +61,26 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 3600)
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    schedule(items)
+LEAST_MEASURED = 3
+"""The parameters of a test that a measurement runs at least: the first is more expensive than the others."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Mark the tests before pytest leaves some out and xdist reads the groups; then sort those that run."""
+    schedule.mark(items, least=1 if config.option.timings is None else LEAST_MEASURED)
+    config.stash[schedule.UNMARKED] = schedule.unmarked(items)
+    yield
+    schedule.sort(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """With --when, print instead of running."""
+    if not session.config.option.when:
+        return None
+    session.config.get_terminal_writer().write("\n".join(["", *schedule.runs(session.items)]))
+    return True
 
 
 def pytest_collection_finish() -> None:
@@ -81,34 +108,15 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         items[0].config.stash[LEFT] = {mark: marks.count([mark]) for mark in RUN_WITH}
 
 
-MEASURED = Measurement()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
-    with MEASURED.of(item, 0):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    with MEASURED.of(item, 1):
-        return (yield)
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left"] = session.config.stash.get(LEFT, {})
-        session.config.workeroutput["measured"] = MEASURED.calls
-    elif session.config.option.timings is not None:
-        MEASURED.write(session.config.option.timings)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take the number of deselected tests from a worker, which is that of all workers; and its times."""
+    """Take the number of deselected tests from a worker, which is that of all workers."""
     node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", {})
-    MEASURED.add(getattr(node, "workeroutput", {}).get("measured", {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -164,7 +172,7 @@ def local_spark(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFa
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """End the shared session before the first test that may start its own."""
-    if SHARED in item.config.stash and not uses_shared_session(nextitem):
+    if SHARED in item.config.stash and not schedule.uses_shared_session(nextitem):
         item.config.stash[SHARED][0].close()
         del item.config.stash[SHARED]
 

@@ -1,7 +1,7 @@
-"""Runs a few of many parameters in `make test`, the others in `make test-exhaustive`, and the last in `make verify`.
+"""Decides for single parameters of a test when they run: in `make test`, in CI, or with `make verify` only.
 
 In:  the parameters; which of them are quick to run or tell most, and which tell least.
-Out: all parameters for `pytest.mark.parametrize`.
+Out: all parameters for `pytest.mark.parametrize`, some with the marks `exhaustive` and `recorded` (schedule.py).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def sampled(
 
 
 def exhaustive(parameter: Any) -> Any:
-    """A parameter, or a tuple of parameters, that runs with the exhaustive tests."""
+    """A parameter, or a tuple of parameters, that runs in CI, but not in `make test`."""
     return _marked(parameter, pytest.mark.exhaustive)
 
 
 def recorded(parameter: Any) -> Any:
-    """A parameter, or a tuple of parameters, that runs with `make verify` only (conformance/tests/verify.py)."""
+    """A parameter, or a tuple of parameters, that runs with `make verify` only."""
     return _marked(parameter, pytest.mark.recorded)
 
 

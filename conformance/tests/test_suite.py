@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from conformance.tests import verify
-from conformance.tests.schedule import SECONDS, SPARK, SPARK_PROCESSES, spread, volume
+from conformance.tests.schedule import UNMARKED, sample, spread
 from conformance.tests.support.places import PROJECT
+from conformance.tests.timings import LEAST, Measurement, has_test, stored
 from isrcheck.checker.comparisons.matrix_record import recorded
 from isrcheck.models import registry
+
+pytestmark = pytest.mark.sampled
 
 REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'
 
@@ -41,33 +44,37 @@ def test_an_unfinished_test_run_is_reported(tmp_path: Path) -> None:
     )
 
 
+def pytest_prints(*words: str) -> str:
+    """The output of a run of pytest."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False).stdout
+
+
 @pytest.mark.exhaustive
 def test_the_number_of_deselected_tests_is_reported() -> None:
-    words = (
-        "-p",
-        "no:cacheprovider",
-        "-q",
-        "--collect-only",
-        "-m",
-        "not exhaustive and not recorded",
-        "conformance/tests/follow/test_observations.py",
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    file = "conformance/tests/follow/test_observations.py"
     left = re.search(
         r"^exhaustive tests left out: (\d+); they run with: make test-exhaustive\n"
         r"recorded tests left out: (\d+); they run with: make verify\n[^\n]*\((\d+) deselected\)",
-        done.stdout,
+        pytest_prints("--collect-only", "-m", "not exhaustive and not recorded", file),
         re.MULTILINE,
     )
     assert left is not None
     exhaustive, recorded, together = map(int, left.groups())
     assert (exhaustive > 0, recorded > 0, exhaustive + recorded) == (True, True, together)
+
+
+@pytest.mark.exhaustive
+def test_when_each_test_runs_is_printed() -> None:
+    """The counts are those of the tests that the marks select."""
+    file = "conformance/tests/checker/explicit/test_in_range.py"
+    name = "test_every_engine_finds_what_a_naive_search_finds"
+    counts = []
+    for marks in ("not exhaustive and not recorded", "not recorded", "recorded"):
+        lines = pytest_prints("--collect-only", "-m", marks, file).splitlines()
+        counts.append(sum(f"::{name}[" in line for line in lines))
+    (line,) = (line for line in pytest_prints("--when", file).splitlines() if f"::{name}: " in line)
+    assert line.endswith("; make test {}, CI {}, make verify {}".format(*counts))
 
 
 def test_the_groups_are_honoured(request: pytest.FixtureRequest) -> None:
@@ -77,33 +84,25 @@ def test_the_groups_are_honoured(request: pytest.FixtureRequest) -> None:
     assert request.node.nodeid.endswith("@test_suite")
 
 
-def test_every_slow_group_is_an_existing_file() -> None:
-    tests = PROJECT / "conformance" / "tests"
-    assert [
-        group for group in SECONDS if group not in (SPARK, SPARK_PROCESSES) and not (tests / f"{group}.py").exists()
-    ] == []
+def test_a_slow_test_says_when_it_runs(request: pytest.FixtureRequest) -> None:
+    """The cure: `pytestmark = pytest.mark.sampled`, or another of the marks that schedule.py explains."""
+    assert request.config.stash[UNMARKED] == []
 
 
-def test_every_record_can_be_computed_anew() -> None:
-    found = [record.what for record in verify.records()]
-    assert len(found) == len(set(found)) == 145
-    assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
-    tests = PROJECT / "conformance" / "tests"
-    files = [path for path in tests.rglob("test_*.py") if path != Path(__file__)]
-    marks = re.compile(r"mark\.recorded|\blast=lambda|sampling import [^\n]*\brecorded\b")
-    marked = {path.relative_to(PROJECT).as_posix() for path in files if marks.search(path.read_text())}
-    assert marked == set(verify.MARKED)
-    assert {f"the results in {file}" for file in verify.RECORDED} | verify.LONG <= set(found)
-    assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
+def test_every_measured_test_exists() -> None:
+    """The cure: `pytest --timings conformance/tests/timings.toml FILE`, which measures the tests of a file anew."""
+    measured = [(file, name) for file, tests in stored().items() for name in tests]
+    assert len(measured) > 100
+    assert [place for place in measured if not has_test(*place)] == []
 
 
-def test_limited_tests_exist_and_have_limits_in_order() -> None:
-    for file, tests in volume().items():
-        text = (PROJECT / "conformance" / "tests" / file).read_text(encoding="utf-8")
-        assert [name for name in tests if f"def {name}(" not in text] == []
-        for limits in tests.values():
-            assert {*limits} <= {"test", "all"}
-            assert limits.get("test", 0) <= limits.get("all", sys.maxsize)
+def test_a_sample_takes_a_second_in_make_test_and_three_in_ci() -> None:
+    quick, in_ci = range(10), range(20)
+    for seconds, counts in {0.05: (10, 20), 0.4: (2, 7), 1.2: (0, 2), 9: (0, 1)}.items():
+        in_test, in_sample = sample(quick, in_ci, seconds)
+        assert (len(in_test), len(in_sample)) == counts
+        assert in_sample[: len(in_test)] == in_test
+    assert sample([0], [0], 9) == ([], [0])  # a test without parameters never leaves CI
 
 
 def test_parameters_are_spread_evenly() -> None:
@@ -112,29 +111,22 @@ def test_parameters_are_spread_evenly() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.exhaustive
-def test_what_is_left_out_of_a_run_is_in_the_next_larger_one() -> None:
-    name = "test_every_engine_finds_what_a_naive_search_finds"
-    limits = volume()["checker/explicit/test_in_range.py"][name]
-    found = []
-    for marks in ("not exhaustive and not recorded", "not recorded", ""):
-        words = ("-p", "no:cacheprovider", "-q", "--collect-only", "-m", marks, "-k", name)
-        file = "conformance/tests/checker/explicit/test_in_range.py"
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *words, file], cwd=PROJECT, capture_output=True, text=True
-        )
-        found.append({line for line in done.stdout.splitlines() if f"::{name}[" in line})
-    assert found[0] < found[1] < found[2]
-    assert [len(one) for one in found] == [limits["test"], limits["all"], 90]
+def test_every_record_can_be_computed_anew() -> None:
+    short, long = verify.short_records(), verify.long_records(1)
+    assert {f"the matrix, {run.title}" for run in recorded()} < short.keys()
+    assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} < short.keys()
+    assert {"the state counts of the published models", "the proofs of the matrix"} < short.keys()
+    assert long.keys() == {"golden traces and drawings", "the tests that are marked recorded", "random programs"}
 
 
 def test_a_sample_of_too_many_records_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    count = len(verify.records()) - len(verify.LONG)
+    count = len(verify.short_records())
     assert verify.main(["--sample", str(count + 1)]) == 2
     expected = f"--sample {count + 1}: there are {count} records; give 1 to {count}\n"
     assert capsys.readouterr().err == expected
 
 
+@pytest.mark.sampled
 def test_a_run_of_the_matrix_that_differs_is_reported() -> None:
     run = next(run for run in recorded() if run.title == "kafka 0.8 retries")
     assert verify.of_run(run) == ""
@@ -143,3 +135,26 @@ def test_a_run_of_the_matrix_that_differs_is_reported() -> None:
         "no_duplicates: permitted at step 2, recorded 3",
         f"{run.states} states, recorded 1",
     ]
+
+
+def test_a_measurement_keeps_what_it_does_not_measure_and_drops_what_is_gone(tmp_path: Path) -> None:
+    register = tmp_path / "timings.toml"
+    register.write_text(
+        '["test_suite.py"]\ntest_gone = 2.0\n\n["test_architecture.py"]\ntest_imports_follow_the_table = 1.0\n'
+    )
+    measurement = Measurement(register, is_worker=False)
+    measurement.calls["test_suite.py", "test_parameters_are_spread_evenly"] = [2.0, 0.5, 1.0]
+    measurement.calls["test_suite.py", "test_the_groups_are_honoured"] = [LEAST / 2]
+    measurement.write()
+    assert stored(register) == {
+        "test_suite.py": {"test_parameters_are_spread_evenly": 0.75},
+        "test_architecture.py": {"test_imports_follow_the_table": 1.0},
+    }
+
+
+@pytest.mark.exhaustive
+def test_workers_measure_processes_that_a_test_starts(tmp_path: Path) -> None:
+    register = tmp_path / "timings.toml"
+    name = "test_the_number_of_deselected_tests_is_reported"
+    pytest_prints("-n", "1", "--timings", str(register), "conformance/tests/test_suite.py", "-k", name)
+    assert [*stored(register)["test_suite.py"]] == [name]

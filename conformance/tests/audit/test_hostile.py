@@ -31,6 +31,7 @@ def real(tmp_path):
     return [shutil.copytree(REAL / f"broker{number}", tmp_path / f"broker{number}") for number in (1, 2, 3)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [
@@ -68,6 +69,7 @@ def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):
             assert lines[0].startswith(f"conform: {real[0] / name}: "), length
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000004.snapshot", SEGMENT])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(seed=st.integers(0, 1 << 32))

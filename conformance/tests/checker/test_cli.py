@@ -219,6 +219,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case[0]) or "plain")
 def test_every_verdict_has_a_word_a_depth_and_an_exit_code(check, check_json, case):
     words, code, word, stays, goes, gets = case
@@ -434,7 +435,7 @@ def test_a_property_that_holds_writes_no_trace(check, tmp_path):
 # ---------------------------------------------------------------------------------------------------------- the forms
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_json, no_proofs):
     code, text, err = check("--bound", "6", "--details")
     assert (code, err) == (0, "")
@@ -613,6 +614,7 @@ def test_a_file_in_place_of_the_trace_folder_is_kept_with_the_verdict(check, tmp
 # --------------------------------------------------------------------------------------------------------- interrupts
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", [("kafka", "--protocol", "0.10"), ()], ids=["one model", "matrix"])
 def test_an_interrupted_search_reports_its_findings(check, monkeypatch, form):
     """The first report of progress comes half a second into a search of twenty seconds."""

@@ -138,6 +138,7 @@ def test_configuration_entries_are_options(check):
     assert run["command"] == "check model.py --processes 3 --thefts 0"
 
 
+@pytest.mark.sampled
 def test_an_edited_model_gives_its_new_verdict_at_once(tmp_path):
     """In a process of its own, which keeps bytecode."""
     edited = changed("require(s.owner == NONE)", "require(s.owner == NONE and not s.stolen)")

@@ -17,6 +17,8 @@ from conformance.tests.support.engine import COUNTER, verdict_of
 from conformance.tests.support.programs import HERE, interrupted_when, ran, words_of
 from isrcheck.commands.exit_codes import INTERRUPTED
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -93,6 +95,7 @@ def durable_topic(folder):
     return ["doctor", "topic.properties", "--kafka-version", "4.1", "--fresh"]
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("threads", [1, 2], ids=["one_search", "side_by_side"])
 def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_topic, threads):

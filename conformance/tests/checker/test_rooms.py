@@ -26,6 +26,7 @@ def check(folder: Path, words: str) -> Ended:
     return ran(f"check {words}", folder=folder / "elsewhere", PYTHONPATH=str(folder))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("room", "gone", "message", "words"),
     [

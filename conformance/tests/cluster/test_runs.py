@@ -111,6 +111,7 @@ def what_is_wrong(view: ClusterView) -> list[str]:
     return wrong
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("whole_exchanges", [True, False])
 @pytest.mark.parametrize("protocol", ["0.11", "2.0", "2.1"])
 def test_nothing_is_lost_and_committed_logs_agree(protocol: str, whole_exchanges: bool) -> None:
@@ -123,6 +124,7 @@ def test_nothing_is_lost_and_committed_logs_agree(protocol: str, whole_exchanges
             assert what_is_wrong(cluster.observe()) == [], f"seed {seed}"
 
 
+@pytest.mark.sampled
 def test_a_random_run_finds_the_kip_101_loss_in_0_10() -> None:
     """Truncation to the high watermark, from an ISR of two, with a crash every second."""
     chances = replace(ROUGH, crash_interval=1_000, down_time=200, produce_interval=60)

@@ -115,6 +115,7 @@ def test_transactions_and_sequences_are_restored_from_the_log(tmp_path: Path) ->
     assert (payloads(cluster, 0), view_of(cluster, 0).last_stable_offset) == (("a", "COMMIT"), 2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
 def test_storage_in_files_and_in_memory_gives_the_same_cluster(protocol: str, tmp_path: Path) -> None:
     """For the same seed, with faults; views of brokers that are down are read from the files."""

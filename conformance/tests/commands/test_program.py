@@ -26,6 +26,8 @@ from isrcheck.conformance.cli import main as conform
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.files import write as write_trace
 
+pytestmark = pytest.mark.sampled
+
 VERSION = f"isrcheck {version()}\n"
 COMMANDS = {
     "check": "check kafka --protocol 2.1 --bound 3",
@@ -136,7 +138,7 @@ def test_an_error_of_an_interrupted_import_is_the_interrupt() -> None:
         import_fails(after_ctrl_c=False)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
     command = words_of(COMMANDS["check"])
     length = length_of(command, tmp_path)

@@ -1,9 +1,9 @@
 """The commands in the documents print the output that the documents show.
 
 The ```console blocks of a document run in order, in one folder, those of each kind by themselves. The kind is a word
-after ```console: `exhaustive` blocks are slow, and run with the exhaustive tests; `recorded` blocks are slower, and run
-with `make verify`; `example` blocks need what tests lack (a running Kafka, a terminal, hours), and do not run. A block
-with `file=NAME` is a file that the reader writes first.
+after ```console: `exhaustive` blocks do not run in `make test`, `recorded` blocks run with `make verify` only, and
+`example` blocks, which need what tests lack (a running Kafka, a terminal, hours), do not run. A block with `file=NAME`
+is a file that the reader writes first.
 """
 
 from __future__ import annotations
@@ -20,16 +20,7 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker.comparisons import matrix as matrix_proofs
 
 KINDS = {"exhaustive", "recorded", "example"}
-MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
-    "": (),
-    "exhaustive": (pytest.mark.exhaustive,),
-    "recorded": (pytest.mark.recorded,),
-}
-
-
-SLOW = {"docs/clients.md", "docs/conformance.md", "docs/exactly_once.md", "docs/quorum.md"}
-SLOW |= {"models/kafka/new_incarnation.md", "models/kafka/stale_record.md"}
-"""Pages whose commands together take three seconds and more, which run with the exhaustive tests."""
+MARKS = {"": [], "exhaustive": [pytest.mark.exhaustive], "recorded": [pytest.mark.recorded]}
 
 
 def name_of(path: Path) -> str:
@@ -47,10 +38,6 @@ def kind_of(block: Block) -> str:
 
 def of_kind(path: Path, kind: str) -> list[Block]:
     return [block for block in consoles(path) if kind_of(block) == kind]
-
-
-def marks_of(path: Path, kind: str) -> tuple[pytest.MarkDecorator, ...]:
-    return MARKS["exhaustive" if not kind and name_of(path) in SLOW else kind]
 
 
 def run(path: Path, console: Console, kind: str) -> Iterator[tuple[Exchange, str]]:
@@ -93,10 +80,11 @@ def console(tmp_path, monkeypatch, capsys):
     return Console(tmp_path, capsys)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        pytest.param(path, kind, marks=marks_of(path, kind), id=f"{name_of(path)} {kind}".strip())
+        pytest.param(path, kind, marks=MARKS[kind], id=f"{name_of(path)} {kind}".strip())
         for kind in MARKS
         for path in PAGES
         if of_kind(path, kind)

@@ -109,6 +109,7 @@ def test_the_schema_is_valid():
     Draft202012Validator.check_schema(SCHEMA)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("form", "words"),
     sampled(FORMS, lambda one: one[1] != "published" and one[0] != "matrix"),

@@ -80,6 +80,7 @@ def test_documents(folder):
     assert lines == [], "\n".join(lines)
 
 
+@pytest.mark.sampled
 def test_docstrings_comments_and_messages():
     """The messages of the product, that is: tests may quote whatever they like."""
     lines = []

@@ -14,6 +14,8 @@ from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, OF_ADMINISTRATORS
 
+pytestmark = pytest.mark.sampled
+
 CAUGHT_ROWS = """\
 HW_OFF_BY_ONE 2.1 0 9 | producer_appends at 0: it leads to pending[1] = 0, but null was observed
 ACK_BEFORE_ISR 2.1 0 9 | producer_appends at 0: it leads to pending[1] = 0, but null was observed

@@ -7,11 +7,14 @@ import pytest
 from conformance.tests.sampling import sampled
 from conformance.tests.support.observations import flat
 from conformance.tests.support.places import RECORDINGS
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.replay.on_cluster import why_not_taken
+
+pytestmark = pytest.mark.sampled
 
 BY_3_7 = (
     "steady leader_killed follower_frozen below_min_isr transactions idempotent_leader_killed stale_record"
@@ -70,6 +73,8 @@ def test_a_path_that_no_search_in_time_replaces_is_reported_as_such():
 @pytest.mark.exhaustive
 def test_the_written_trace_replays(tmp_path, capsys):
     kept = tmp_path / "kept"
-    assert main(["follow", str(RECORDINGS / "wire" / "stale_record"), "--protocol", "3.7", "--out", str(kept)]) == 12
+    assert (
+        main(["follow", str(RECORDINGS / "wire" / "stale_record"), "--protocol", "3.7", "--out", str(kept)]) == VIOLATED
+    )
     assert main(["replay", str(kept)]) == 0
     assert "agree after every step" in capsys.readouterr().out

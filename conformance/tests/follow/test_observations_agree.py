@@ -133,6 +133,7 @@ SEEDS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("protocol", "seed"), [(name, seed) for name, seeds in SEEDS.items() for seed in seeds])
 def test_random_recordings(tmp_path: Path, protocol: str, seed: int) -> None:
     path = write(tmp_path / "recording", *walk(seed, protocol))
@@ -155,6 +156,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", BY_HAND)
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
 def test_recordings_made_by_hand(tmp_path: Path, protocol: str, name: str) -> None:

@@ -31,6 +31,8 @@ from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs import EXIT_CODES, MOST_MISSING, Outcome, Verdict
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 Said = dict[str, Any]
 
 
@@ -86,7 +88,7 @@ def test_other_configurations_follow_too(tmp_path: Path, more: Said) -> None:
     only_follows(tmp_path, recorded(Plan(**{"seed": 3, "events": 800, **more})), is_complete=False)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_rare_events_happen_too() -> None:
     text = recorded(Plan("0.10", 3, events=1_200, min_insync_replicas=3)) + recorded(Plan(events=300, acks="0"))
     taken = {line["action"] for line in lines_of(text) if "action" in line}
@@ -94,7 +96,7 @@ def test_rare_events_happen_too() -> None:
     assert taken >= {*of_brokers, "producer_is_refused", "send_is_lost"}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_same_plan_gives_the_same_log_with_any_storage(tmp_path: Path) -> None:
     plan, stream = Plan(seed=5, events=300, missing=0.1, unseen=0.1, untold=0.1), io.StringIO()
     assert record(plan, stream, "log", tmp_path) == stream.getvalue().count("\n")

@@ -115,6 +115,7 @@ def test_names_collide_in_every_way(programs: list[Program]) -> None:
     }
 
 
+@pytest.mark.sampled
 def test_all_are_accepted_and_many_have_elements_that_can_be_exchanged(programs: list[Program], tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for program in programs:
@@ -169,6 +170,7 @@ PERMUTED, MEANT = (
 """The kinds of differences by which such bugs show themselves."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
 def test_each_bug_that_takes_one_name_for_another_is_found(capture: Capture) -> None:
     """As a difference, and not by an error of an engine itself."""
@@ -180,6 +182,7 @@ def test_each_bug_that_takes_one_name_for_another_is_found(capture: Capture) -> 
         assert first_difference(*search).kind in kinds
 
 
+@pytest.mark.sampled
 def test_without_a_bug_nothing_is_found() -> None:
     for program in (collisions(SEED, number) for number in range(30)):
         assert compare_functions(program).differences == compare_symmetry(program).differences == []

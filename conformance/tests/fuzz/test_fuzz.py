@@ -30,6 +30,8 @@ from isrcheck.models import language
 from isrcheck.models.language.ir.nodes import Expression, Negative, Statement
 from isrcheck.models.registry import load_file
 
+pytestmark = pytest.mark.sampled
+
 SEED = 1
 MANY = 40
 
@@ -273,7 +275,7 @@ def test_a_cell_that_is_not_dead_is_detected(monkeypatch: pytest.MonkeyPatch) ->
     """Here, cells that the step does not write anew count as dead."""
     some = [roles(SEED, number) for number in range(16)]
     assert [compare_dead_cells(program).differences for program in some] == [[]] * 16
-    monkeypatch.setattr(dead._Guard, "left", lambda *given: frozenset())
+    monkeypatch.setattr(dead.Guard, "left", lambda *given: frozenset())
     kinds = [difference.kind for program in some for difference in compare_dead_cells(program).differences]
     assert set(kinds) == {"a dead cell decides something"}
 

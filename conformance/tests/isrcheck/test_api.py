@@ -51,6 +51,7 @@ def test_every_public_name_exists_and_is_documented():
 PACKAGES = {"models", "traces", "checker", "conformance", "language", "commands"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("folder", ["models", "traces", "checker", "conformance", "isrcheck/commands"])
 def test_nothing_of_the_product_imports_the_facade(folder):
     for path in (PROJECT / folder).rglob("*.py"):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import doctest
 import sys
 
+import pytest
+
 from conformance.tests.support.places import PROJECT
 from isrcheck.examples import copy_to
 
 DOCUMENT = PROJECT / "docs" / "api.md"
 
 
+@pytest.mark.sampled
 def test_the_examples_give_the_documented_results(tmp_path, monkeypatch):
     copy_to(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,8 @@ from isrcheck.checker import cli as check
 from isrcheck.conformance import cli as conform
 from isrcheck.traces import cli as trace
 
+pytestmark = pytest.mark.sampled
+
 FISH = shutil.which("fish")
 WORDS = "choose from 'check', 'trace', 'conform', 'doctor', 'atlas', 'report', 'examples', 'completion'"
 
@@ -247,6 +249,7 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "example", sampled(EXAMPLES, lambda example: example not in LONG, last=lambda example: example in LONGEST)
 )

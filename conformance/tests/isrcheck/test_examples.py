@@ -57,6 +57,7 @@ def commands():
 RUN = [one for one in commands() if not one.startswith(("python", "check sweep"))]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", sampled(RUN, lambda command: "missed_demotion" not in command))
 def test_the_commands_of_the_readme_work(command, tmp_path, monkeypatch, capsys):
     copy_to(tmp_path)

@@ -57,6 +57,7 @@ def outcomes(lines):
     return {name.partition("::")[2]: outcome for name, outcome, *_ in found}
 
 
+@pytest.mark.sampled
 def test_each_property_is_a_test_and_a_failure_shows_its_trace(run):
     code, lines = run("--isrcheck", "counter.py", "-v")
     assert code == 1
@@ -108,6 +109,7 @@ def test_undecided_properties_do_not_pass(run):
     assert [line for line in lines if line.startswith("FAILED kafka::acked_not_lost - acked_not_lost: UNDECIDED")]
 
 
+@pytest.mark.sampled
 def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
     (tmp_path / "counter.py").write_text(COUNTER.replace("s.count < 3", "s.count < 4").replace("< 2", "< 4"))
     code, lines = run("--isrcheck", "counter.py", "-q")
@@ -115,6 +117,7 @@ def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
     assert "FAILED counter.py::in_range - in_range: VIOLATED at step 4" in lines
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

@@ -33,6 +33,7 @@ def imported(words: str, folder: Path) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "words",
     [
@@ -51,6 +52,7 @@ def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
     assert imported(words, tmp_path) == set()
 
 
+@pytest.mark.sampled
 def test_the_library_of_known_failures_builds_no_model() -> None:
     script = """
 import sys

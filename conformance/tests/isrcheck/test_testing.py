@@ -92,6 +92,7 @@ def test_configurations_stay_within_their_entries(lamps):
     assert {lamps for lamps, _, _ in seen} == {1, 2, 3}
 
 
+@pytest.mark.sampled
 def test_every_protocol_is_drawn_and_nothing_contradicts_it():
     protocols = set()
 
@@ -341,6 +342,7 @@ def test_the_broker_of_the_example_agrees_with_the_model():
     assert find(state_machine(kafka(), run_path(str(OWN_BROKER))["Driver"]), examples=20) is None
 
 
+@pytest.mark.sampled
 def test_a_bug_in_the_broker_of_the_example_is_found():
     class Hasty(run_path(str(OWN_BROKER))["Driver"]):
         def leader_handles_fetch(self, leader, follower):

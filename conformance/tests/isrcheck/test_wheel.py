@@ -91,7 +91,7 @@ def test_everything_works_after_installation(installed):
     code, out = installed("check", "--bound", "6")
     assert (code, "\nas recorded: every cell agrees with models/verdicts.toml\n" in out) == (0, True), out
     code, out = installed("check", "published")
-    # What was compiled is told on stderr, which follows.
+    # Messages about compilation are on stderr, which follows.
     closing = re.search(r"^(\d+) of (\d+) rows equal TLC's figures \(.+\)$", out, re.MULTILINE)
     assert code == 0
     assert closing is not None, out

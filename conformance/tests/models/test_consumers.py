@@ -293,6 +293,7 @@ def test_the_promises_to_consumers_are_judged_only_with_consumers():
     assert judged >= PROMISES
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "values", "expected"),
     [

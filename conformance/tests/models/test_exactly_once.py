@@ -137,6 +137,7 @@ def test_the_properties_of_the_table_are_those_of_the_model():
     assert tuple(prop.name for prop in MODEL.properties if prop.kind is not Kind.SOMETIMES) == PROPERTIES
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", FIGURES)
 def test_each_configuration_has_its_figures(what):
     protocol, values, distinct, levels, expected = FIGURES[what]
@@ -167,7 +168,7 @@ KEPT = ("acked_not_lost", "delivered_at_least_once", "no_duplicates", "order_pre
 """What exactly once means, within a session."""
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 @pytest.mark.parametrize(("protocol", "distinct"), [("2.5", 1_073_446), ("4.5", 1_073_446)])
 def test_one_request_in_flight_is_exactly_once_with_twice_the_faults(protocol, distinct):
     faults = ("epoch_bumps", "lost_connections", "rejections", "delivery_timeouts", "reloaded_producers")
@@ -176,6 +177,7 @@ def test_one_request_in_flight_is_exactly_once_with_twice_the_faults(protocol, d
     assert (exploration.exhausted, exploration.distinct) == (True, distinct)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("in_flight", "values", "distinct"),
     [

@@ -132,7 +132,7 @@ def test_no_gap_is_accepted(protocol):
 
 @pytest.mark.parametrize(("protocol", "numbered"), [*((one, []) for one in OLD[1:]), *((one, [0, 1]) for one in NEW)])
 def test_a_new_epoch_gives_up_what_is_in_flight_or_numbers_it_anew(protocol, numbered):
-    """Before 2.5 the client takes a new producer id; since then it raises the epoch of the one that it has."""
+    """Before 2.5 the client takes a new producer id; since then it raises the epoch of its own id."""
     partition = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE).do(
         "request_fails of a", "producer_appends at 0"
     )
@@ -381,6 +381,7 @@ def depths(protocol, **values):
     return *(path and path.depth for path in paths), found.distinct if found.exhausted else None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
@@ -406,6 +407,7 @@ def test_what_repairs_4_1(values):
     assert depths("4.1", **SMALL, partition_changes=1, **values)[:2] == (None, None)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("protocol", "values", "expected"),
     [

@@ -19,6 +19,8 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.certify import behaviour
 
+pytestmark = pytest.mark.sampled
+
 MEMORY = 2 << 30
 
 
@@ -142,6 +144,7 @@ def test_2_1_holds_in_the_bounds_in_which_every_older_generation_fails(protocol)
     assert failing(12, protocol) == {}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("bounces", "crashes", "distinct"), [(0, 0, 463_845), (1, 0, 1_452_348)])
 def test_2_1_holds_to_exhaustion(bounces, crashes, distinct):
     exploration = explore(MODEL.instance("2.1", {"bounces": bounces, "crashes": crashes}), Limits(memory=MEMORY))
@@ -159,6 +162,7 @@ def test_unclean_election_may_leave_the_high_watermark_above_the_log(protocol, d
     assert "offsets_ordered" not in clamped
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("switches", "isr_is_complete", "distinct"),
     [
@@ -396,6 +400,7 @@ def test_every_sometimes_is_reached_in_the_default_configuration():
     }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("assigns", "states", "violated"), [(1, 1_002_100, {}), (0, 1_009_487, {"leader_knows_the_reassignment": 8})]
 )

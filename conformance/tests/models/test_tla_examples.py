@@ -24,6 +24,7 @@ def test_every_example_has_a_row():
     assert {row.target for row in ROWS} == public
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title.replace(" ", "-"))
 def test_figures_equal_those_of_tlc(row):
     exploration = explore(row.instance(), Limits(memory=1 << 30), count_all=True)

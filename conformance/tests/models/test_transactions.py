@@ -132,6 +132,7 @@ NEIGHBOURS = [
 """Two generations, and a run of each: what is found differs, or the number of states."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "values", "expected", "states"),
     sampled(RUNS, lambda run: run[3] < 120_000, last=lambda run: run[3] > 700_000),
@@ -151,6 +152,7 @@ def test_neighbours_differ_by_a_recorded_history() -> None:
         assert recorded[older, spelled(of_older)] != recorded[newer, spelled(of_newer)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "protocol",
     sampled(MODEL.protocols, lambda protocol: protocol == "4.2", last=lambda protocol: protocol in ("2.5", "3.6")),

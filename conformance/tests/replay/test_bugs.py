@@ -30,6 +30,8 @@ from isrcheck.conformance.unseen_bugs import NEEDS, NEVER_IN_REPLAY, OF_ADMINIST
 from isrcheck.models import registry
 from isrcheck.traces.format.trace import Trace
 
+pytestmark = pytest.mark.sampled
+
 STEPS = 30
 MOST_WALKS = 120
 

@@ -268,6 +268,7 @@ def test_coverage_is_reported(conform):
     assert any(line.startswith("  broker/replica_manager.py: ") for line in lines[4:])
 
 
+@pytest.mark.sampled
 def test_every_bug_can_be_named(conform):
     for model, bugs in (("kafka", Bug), ("transactions", TransactionBug), ("coordinator", CoordinatorBug)):
         for bug in bugs:

@@ -135,6 +135,7 @@ def test_a_transaction_has_one_producer_which_waits():
     must_replay(trace_of(steps, max_in_flight_requests=2, transactions=1))
 
 
+@pytest.mark.sampled
 def test_walks_omit_steps_for_which_a_producer_waits():
     instance = instance_of("2.1", (("max_in_flight_requests", 1), ("transactions", 1), ("log_size", 4)))
     for seed in range(40):

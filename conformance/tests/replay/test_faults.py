@@ -102,6 +102,7 @@ SEEDS = [range(35), recorded(range(35, 150))]
 """150 walks of every configuration, in two parts; each part takes every expected action."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize(
     ("protocol", "values", "also"),

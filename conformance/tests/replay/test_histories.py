@@ -95,6 +95,7 @@ def test_the_cluster_agrees_with_the_model(protocol, seeds):
     assert taken - RARE == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "values"),
     sampled(
@@ -116,6 +117,7 @@ def test_walks_with_kernel_and_with_cpython_are_equal(protocol, values):
 GOLDEN = [path for path in sorted(golden.FOLDER.glob("*.txt")) if path.stem.startswith("kafka")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_every_golden_trace_replays(path):
     trace = golden.derive(golden.read(path.read_text(encoding="utf-8")))
@@ -151,7 +153,7 @@ def write_counterexamples(run, depth, folder):
         assert check(["--bound", str(depth), "--engine", "local", "--out", str(folder)]) == 0
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_every_counterexample_of_the_matrix_replays(matrix):
     traces, count = matrix
     assert len(traces) == count
@@ -159,7 +161,7 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay(trace, trace.property_name)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
     """Compares the acknowledged records with those that a consumer of the leader receives at the end."""
     lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]

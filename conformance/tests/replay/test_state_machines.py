@@ -35,6 +35,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "promised"),
     [
@@ -53,6 +54,7 @@ def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
     must_agree(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
 
 
+@pytest.mark.recorded
 @pytest.mark.parametrize(
     ("protocol", "values", "broken", "least", "examples", "steps"),
     [
@@ -97,7 +99,7 @@ def test_the_explorer_finds_hypothesis_failures_in_no_more_steps(
     assert replayed.stdout == f"{path}: replayed, {len(failure.trace)} steps; system and model agree after every step\n"
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
     failure = find(machine_of(kafka("2.1"), bug="hw_off_by_one"), examples=100)
     assert failure is not None

@@ -81,6 +81,7 @@ def test_the_system_agrees_with_a_golden_trace(name: str) -> None:
     must_agree(golden_trace(name), OnCluster())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", MODEL.protocols)
 def test_the_system_agrees_with_random_walks(protocol: str) -> None:
     other = MODEL.instance(protocol, EVERY_FAULT | CONFIGURATIONS[protocol])

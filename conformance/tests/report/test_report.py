@@ -25,6 +25,8 @@ from isrcheck.traces.kafka.actions import ACTIONS
 from isrcheck.traces.pages.folder import alone
 from isrcheck.traces.pages.shell import Page
 
+pytestmark = pytest.mark.sampled
+
 WIDTH_OF_CODE = 140
 """The longest line that a sketch may have, in characters."""
 
@@ -270,6 +272,7 @@ def slow(one: tuple[str, int]) -> object:
     return (recorded if search_of(*one).states > MANY_STATES else exhaustive)(one)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "number"), [slow(one) for one in SEARCHES])
 def test_a_search_with_the_change_is_as_the_report_says(
     name: str, number: int, capsys: pytest.CaptureFixture[str]
@@ -287,6 +290,7 @@ def test_a_search_with_the_change_is_as_the_report_says(
     assert ("no state is left" in out) is one.exhausted
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [(recorded if name in LONG else exhaustive)(name) for name in FAILURES])
 def test_no_shorter_history_exists(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     history = REPORT_OF[name].history

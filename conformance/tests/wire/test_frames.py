@@ -187,6 +187,7 @@ def value_of(hint, kind, chosen):
     return "äb" * chosen.randrange(3) if kind == "string" else chosen.randrange(128)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("api", "version"), EVERY_VERSION, ids=lambda one: getattr(one, "name", str(one)))
 def test_requests_are_read_as_kio_reads_them(api, version):
     chosen = random.Random(1)

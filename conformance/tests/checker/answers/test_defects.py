@@ -29,6 +29,8 @@ from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failur
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.language.model import parse
 
+pytestmark = pytest.mark.sampled
+
 DURABLE = {"min_insync_replicas": 2}
 TWO = {"replication_factor": 2, "min_insync_replicas": 1}
 KIP_360 = (("CLIENT_BUMPS_EPOCH", 1), ("PRODUCER_STATE_KEPT", 1), ("UNKNOWN_PID_POLICY", 1), ("remembered_batches", 5))

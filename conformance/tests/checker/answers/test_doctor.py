@@ -735,6 +735,7 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     ]
 
 
+@pytest.mark.sampled
 def test_ten_thousand_partitions_take_seconds(ask):
     topics = "".join(
         describe(f"topic{number}", 10, configs=f"min.insync.replicas={1 + number % 3},retention.ms={number}")

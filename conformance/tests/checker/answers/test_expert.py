@@ -107,6 +107,7 @@ def explained(held: Held) -> dict[str, str]:
     return {name: says for name, says in held.different.items() if name not in held.expert.differs}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("expert", experts(), ids=lambda one: one.name)
 def test_an_answer_agrees_with_the_expert(hold, expert):
     held = hold(expert)
@@ -121,6 +122,7 @@ def test_an_answer_agrees_with_the_expert(hold, expert):
     assert list(wrong_words(expert, held.doctor.short)) == [], held.doctor.short
 
 
+@pytest.mark.sampled
 def test_every_fact_of_the_files_is_compared(hold):
     assert sum(len(hold(one).of_files.compared) for one in experts()) == READ_FACTS
 

@@ -161,6 +161,7 @@ def test_generations_that_are_repaired_alike_are_the_same(cluster):
 DEFECTS = [one for one in failures() if one.history is not None and one.history.model in (KAFKA, LIVENESS)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("failure", DEFECTS, ids=lambda one: one.name)
 def test_a_defect_is_searched_with_the_same_rules_where_other_mistakes_differ(failure):
     """The rule VARYING_MISTAKES: the instance is the same whether a release has the other mistakes or not."""
@@ -239,6 +240,7 @@ def test_as_many_lost_brokers_are_survived_by_fewer_replicas(ask, ask_as_it_is, 
         assert plain.word is derived.word is (Word.REACHED if lost < least else Word.UNREACHABLE)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("least", "word", "depth"), [(1, Word.VIOLATED, 14), (2, Word.HOLDS, None)])
 def test_min_insync_replicas_makes_a_difference_without_acks_all(ask, least, word, depth):
     """9.6 in 4.1: the ELR depends on it whatever acks is. A rule that took 1 for 2 told of a loss that cannot be."""

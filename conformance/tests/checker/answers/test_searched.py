@@ -26,6 +26,8 @@ from isrcheck.checker.answers.searching import Searcher, SideBySide, searcher_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
 
+pytestmark = pytest.mark.sampled
+
 TOPIC = "replication.factor=2\nmin.insync.replicas=1\nacks=1\nretries=0\nauto.leader.rebalance.enable=false\n"
 
 

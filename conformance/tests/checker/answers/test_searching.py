@@ -95,6 +95,7 @@ def test_a_resend_is_a_duplicate_without_idempotence(ask):
     assert ask(once, Question(Topic.DUPLICATES)).word is Word.HOLDS
 
 
+@pytest.mark.sampled
 def test_the_answer_of_a_leader_without_followers_may_be_lost_with_any_acks(ask):
     alone, question = Case("2.4", enable_idempotence=False, replication_factor=1), Question(Topic.DUPLICATES)
     of_one, of_all = (ask(replace(alone, acks=acks), question) for acks in ("1", "all"))
@@ -114,6 +115,7 @@ def test_a_request_that_is_overtaken_at_one_replica_is_not_modelled(ask):
         assert ask(replace(alone, **kept), question).word is Word.HOLDS
 
 
+@pytest.mark.sampled
 def test_one_loss_of_power_is_survived_if_everything_is_flushed(ask):
     found = ask(Case("2.4", replication_factor=2, **DURABLE), Question(Topic.POWER))
     assert (found.word, found.property_name) == (Word.PERMITTED, "acked_not_lost")

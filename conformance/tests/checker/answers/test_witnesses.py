@@ -15,6 +15,8 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.generations import MODEL
 
+pytestmark = pytest.mark.sampled
+
 FAULTS = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from isrcheck.checker.answers.planning import planned
 from isrcheck.checker.answers.questions import Topic, key_of, why_unasked
 from isrcheck.checker.atlas.cells import cells, clusters
@@ -35,6 +37,7 @@ def test_a_cell_is_there_once_and_three_replicas_come_first():
     assert are_many == sorted(are_many)
 
 
+@pytest.mark.sampled
 def test_every_question_of_the_pages_is_a_cell():
     """Otherwise nobody searches it: the page says "not recorded", and `isrcheck doctor` searches it each time."""
     keys, missing = {cell.key for cell in CELLS}, Counter()

@@ -67,6 +67,8 @@ from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 
 @pytest.fixture(scope="module")
 def files():

@@ -323,6 +323,7 @@ OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll
   .map(one => one.id || one.tagName)"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("part", range(4))
 def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path, part: int) -> None:
     """What ends a failure has names of switches, in which only the style breaks a line."""

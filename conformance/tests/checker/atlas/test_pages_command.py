@@ -14,6 +14,8 @@ from isrcheck.checker import cli
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.atlas import folder
 
+pytestmark = pytest.mark.sampled
+
 ASKED = {"model": "kafka", "protocol": "4.1", "configuration": "acks=1 replicas=3", "says": "a broker crashes"}
 ASKED |= {"replicas": 3, "asked": "acked_not_lost", "bound": None, "initial": None, "is_permitted": True, "choices": 1}
 FOUND = {"property": "acked_not_lost", "word": "HOLDS", "depth": None, "judged": 9, "is_exhausted": True}

@@ -87,6 +87,7 @@ def test_the_recorded_searches_are_those_that_would_be_made_now(answered, record
         assert recorded_answers.outdated == "", f"seed {seed}: {cell.key}; see models/kafka/atlas/README.md"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("count", "states"), [(2, 20_000), exhaustive((8, 100_000)), recorded((60, 10_000_000))])
 def test_a_sample_is_searched_again(record, count, states):
     seed = draw()[1]

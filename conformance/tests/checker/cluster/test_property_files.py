@@ -183,6 +183,7 @@ def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
     return said, re.sub("(\r\n|\r|\n)\\Z", "", text) if without_last_line_end else text
 
 
+@pytest.mark.sampled
 @given(files())
 def test_a_written_file_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, file_: tuple[list[tuple[str, str, int]], str]

@@ -13,6 +13,7 @@ from isrcheck.commands.exit_codes import UNEXPECTED
 from isrcheck.models import registry
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", cases.FILES)
 def test_every_table_is_as_recorded(check, name):
     code, out, _ = check("family", name)

@@ -130,6 +130,7 @@ def test_another_number_of_states_is_on_the_screen(screen):
     ]
 
 
+@pytest.mark.sampled
 def test_a_limit_is_undecided_and_reads_like_no_pass(screen):
     code, text = screen(RECORD, "--memory", "16M")
     assert code == 3
@@ -246,6 +247,7 @@ ALSO_OTHERWISE = {
 """Where another cause leads to a violation in as many steps: how many violating states it has alone."""
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("record", "name"), cells(), ids=lambda one: getattr(one, "title", one))
 def test_without_its_cause_a_recorded_violation_is_gone(record, name):

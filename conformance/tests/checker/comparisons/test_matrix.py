@@ -86,6 +86,7 @@ COMPARISONS = {
 """A record, the bound of the searches, and the cells that are not as recorded."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_what_is_not_as_recorded_is_marked_and_decides_the_exit_code(check, name):
     record, bound, differing = COMPARISONS[name]
@@ -264,6 +265,7 @@ def test_another_number_of_states_than_recorded_exits_10(check):
     assert check(record, "--bound", "3")[0] == 0
 
 
+@pytest.mark.sampled
 def test_the_runs_share_the_time_limit(check):
     whole = TRUE.replace("[run.permitted]", "committed_agrees = 11\nconsistent_read = 11\n[run.permitted]")
     code, text, content = check(whole + OTHER, "--seconds", "2")

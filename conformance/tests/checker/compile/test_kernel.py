@@ -135,8 +135,8 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "examples/tla": ({},),
     "published/others": ({}, {"lossy_shutdowns": 0, "lossless_shutdowns": 1, "fencings": 1, "isr_shrinks": 1}),
 }
-"""Few shapes, since each is compiled; all run-time values of a shape share one kernel. A shape that gives some of them
-as well keeps these, so that a search comes to what is rare."""
+"""Few shapes, since each is compiled; all run-time values of a shape share one kernel. A shape may fix some of them, so
+that a search reaches rare states."""
 
 
 # ------------------------------------------------------------------------------------------------ one state, two ways
@@ -352,7 +352,7 @@ def values_within(draw: st.DrawFn, name: str, protocol: str, bounds: Mapping[str
             # More than three of anything adds nothing here, and budgets up to three share a shape.
             most = entry.least + 3 if entry.most is None else min(entry.most, entry.least + 3)
             some = st.integers(entry.least, most)
-            # A search with few faults comes far.
+            # With few faults, a search reaches deep states.
             wanted[entry_name] = draw(st.just(0) | some if entry.is_budget else some, label=entry_name)
     return legal_values(model, protocol, bounds, wanted)
 
@@ -447,6 +447,7 @@ LATER = [(name, 6) for name in ("kafka", "transactions", "published/kip_101", "p
 """Relatives of those that CI compares."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "divisor"),
     sampled(
@@ -499,6 +500,7 @@ def protocols_with(shapes: str) -> tuple[str, Model, list[str]]:
     return name, model, [named] if named else [one for one in model.protocols if shapes_of(name, one) == shapes]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "shapes", sampled(SHAPES, lambda shapes: shapes not in ("kafka, ALTER_PARTITION", "kafka, KRAFT"))
 )
@@ -519,6 +521,7 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
     assert (0 < failed < 500) if fails else failed == 0
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("shapes", [one for one in SHAPES if not one.startswith("examples")])
 def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(shapes: str) -> None:
     _, model, protocols = protocols_with(shapes)

@@ -200,6 +200,7 @@ PAIRS = {
 """Changes of the text and values of two instances, and whether they have the same code."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PAIRS)
 def test_instances_with_the_same_code_have_the_same_key(tmp_path: Path, name: str) -> None:
     changes, values, other_changes, other_values, are_same = PAIRS[name]
@@ -230,6 +231,7 @@ def test_absent_actions_are_in_the_key() -> None:
     assert [[one == other for other in keys] for one in keys] == [[one == other for other in codes] for one in codes]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "protocol", "values"), [("examples/two_phase_commit", None, {}), ("published", "kip_320", {"replicas": 3})]
 )

@@ -109,6 +109,7 @@ OFTEN = [(-129, 0), (0, 65535), (CELL_LOW, CELL_HIGH)]
 """The ranges that every test run compares."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("ends", "size"),
     [
@@ -171,6 +172,7 @@ def narrow_layout(instance: Instance) -> Sequence[tuple[int, int, int, int, int]
     return places
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["kafka/2.1", "kafka/4.1", "published/kip_320", "transactions", "exactly_once"])
 def test_narrow_models_pay_nothing_for_wide_cells(name: str) -> None:
     model, protocol = load(name)

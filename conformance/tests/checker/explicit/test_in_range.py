@@ -22,6 +22,8 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import files
 
+pytestmark = pytest.mark.sampled
+
 MODEL = '''"""Two jugs, and somebody who does not look."""
 
 class Jug(Domain, size=2):

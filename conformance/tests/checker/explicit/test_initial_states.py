@@ -33,6 +33,8 @@ from isrcheck.models.language.states import InitialStates
 from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 
+pytestmark = pytest.mark.sampled
+
 MEMORY = 1 << 28
 
 CLUSTERS = '''\

@@ -77,6 +77,7 @@ def test_a_file_is_complete(name):
     assert sorted(one.repaired, key=lambda text: version_of_binaries(text).numbers) == list(one.repaired)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name, one in FAILURES.items() if one.history])
 def test_a_configuration_is_one_of_the_model_and_each_change_changes_it(name):
     history = FAILURES[name].history
@@ -140,6 +141,7 @@ def test_which_releases_have_a_failure(name, releases, others):
 # ---------------------------------------------------------------------------------------------------------- the search
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [

@@ -166,6 +166,7 @@ def test_a_closed_pipe_does_not_change_the_exit_code(check, tmp_path):
     assert ran("check counter.py --limit 2", folder=tmp_path, redirected=redirected).code == VIOLATED
 
 
+@pytest.mark.sampled
 def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp_path):
     ours, theirs = pty.openpty()
     subprocess.run(["stty", "cols", "80", "rows", "40"], stdin=theirs, check=True)

@@ -15,6 +15,8 @@ from isrcheck.checker.graph.drawing import MOST_LABELS, lay_out
 from isrcheck.checker.graph.files import page
 from isrcheck.commands.program import product
 
+pytestmark = pytest.mark.sampled
+
 GRAPHS = {
     "light": lambda folder: drawn(folder / "light.py"),
     "two_phase_commit": lambda folder: drawn("examples/two_phase_commit", 3),

@@ -471,6 +471,7 @@ def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
     assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
 
 
+@pytest.mark.sampled
 def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt

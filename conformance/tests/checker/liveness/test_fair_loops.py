@@ -269,6 +269,7 @@ def check_graph(model: Model, graph: int, threads: int = 1) -> int:
     return broken
 
 
+@pytest.mark.sampled
 def test_every_kind_and_fairness_on_random_graphs(graphs):
     assert sum(check_graph(graphs, graph) for graph in range(12)) == 195
 
@@ -293,7 +294,7 @@ def test_a_search_without_room_meets_one_requirement_after_the_other(graphs, mon
     assert Counter(longer) == {0: 209, 1: 3, 2: 1}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_many_random_graphs(graphs):
     for graph in range(12, 64):
         check_graph(graphs, graph, threads=1 + graph % 2)

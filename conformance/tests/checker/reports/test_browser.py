@@ -10,6 +10,7 @@ from conformance.tests.support.report import HOSTILE, NAME
 from isrcheck.checker import cli
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
     monkeypatch.chdir(tmp_path)

@@ -290,6 +290,7 @@ WAYS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS)
 def test_a_constant_of_another_folder_counts(load: Load, way: str) -> None:
     text = WAYS[way]
@@ -316,6 +317,7 @@ def test_an_equivalent_text_keeps_the_digest(load: Load, text: str, old: str, ne
     assert load("5", text).digest == load("5", text, '"""A text."""\n# and a comment\n').digest
 
 
+@pytest.mark.sampled
 def test_constructs_of_the_language_count_by_meaning(load: Load) -> None:
     """If the model uses plain Python, the text of all files counts."""
     unused, says = TEXT + "\nUNUSED = 1\n", TEXT.replace('"where it starts"', '"its start"')

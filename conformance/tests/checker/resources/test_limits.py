@@ -26,6 +26,8 @@ from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
+pytestmark = pytest.mark.sampled
+
 M = 1 << 20
 V2 = "29 23 0:26 {top} {mounted} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = "34 25 0:29 {top} {mounted} rw,nosuid - cgroup cgroup rw,memory\n"
@@ -156,7 +158,7 @@ with open(sys.argv[1], "w") as out:
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
-"""A small process in between: what a child is said to have held begins with what its parent holds."""
+"""A small process in between: the peak memory of a child is at least that of its parent at its start."""
 
 
 def process(folder: Path, words: str) -> tuple[int, str, float, int]:
@@ -193,7 +195,7 @@ FORMS = [
 
 
 SHORTER = {"published": 0.5}
-"""What a fast machine ends within little more than `SECONDS` is given less: all fifty rows took 1.7 s there."""
+"""Forms that a fast machine completes in little more than `SECONDS` get less: all fifty rows took 1.7 s there."""
 
 
 FIRST = FORMS[::3]
@@ -337,7 +339,7 @@ def test_a_kernel_that_is_compiled_in_the_middle_of_a_walk_keeps_the_limit(leavi
     assert (found.stopped, found.walks) == ("seconds", 0)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")

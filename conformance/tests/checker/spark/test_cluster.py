@@ -68,7 +68,7 @@ def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     )
 
 
-@pytest.mark.exhaustive  # a cluster, and executors that are lost
+@pytest.mark.recorded  # a cluster, and executors that are lost
 def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_path, cluster):
     def kill_all():
         for worker in ("worker-0", "worker-1"):
@@ -126,7 +126,7 @@ class Killer:
             self.cluster.kill_executor("worker-0")
 
 
-@pytest.mark.exhaustive  # kills executor processes during a search
+@pytest.mark.recorded  # kills executor processes during a search
 @pytest.mark.parametrize("is_kept", [recorded(True), False], ids=["checkpoints", "lineage"])
 def test_one_search_survives_the_loss_of_an_executor(cluster, session, tmp_path, is_kept, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
@@ -155,7 +155,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, session):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-@pytest.mark.exhaustive  # kills executor processes during a search
+@pytest.mark.recorded  # kills executor processes during a search
 def test_permanently_lost_executors_keep_the_findings(cluster, session):
     """The last test of this file: it leaves the session without executors."""
     instance = registered("kafka")

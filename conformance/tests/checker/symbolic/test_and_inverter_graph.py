@@ -22,6 +22,8 @@ from isrcheck.checker.symbolic.finite_integers import COMPARE, FiniteArithmetic,
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.solver import Solver, once
 
+pytestmark = pytest.mark.sampled
+
 VARIABLES = 4
 Assignment = tuple[bool, ...]
 ASSIGNMENTS: Sequence[Assignment] = list(itertools.product([False, True], repeat=VARIABLES))
@@ -390,7 +392,7 @@ def test_a_number_has_exactly_one_value() -> None:
         assert holds(circuit, variables, assignment, arithmetic.has_one_value(number)) == (sum(assignment) == 1)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 @settings(thorough, max_examples=100)
 @given(sums, sums, signs, st.integers(-4, 2), st.one_of(st.none(), st.integers(0, 4)), st.data())
 def test_unbounded_numbers_agree_with_python(

@@ -120,6 +120,7 @@ def instance_of(name: str, wish: Wish) -> Instance:
     return instance
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "share"),
     [
@@ -283,6 +284,7 @@ def model_of(folder: Path, helpers: str, bodies: list[str]) -> Instance:
     return whole(write(folder, body))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("helpers", "bodies", "failing"),
     [(HELPERS, MEANINGS, FAILS), (TRAP_HELPERS, TRAPS, TRAPS_THAT_FAIL)],

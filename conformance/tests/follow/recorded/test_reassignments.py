@@ -22,6 +22,8 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.trace import VIOLATED
 
+pytestmark = pytest.mark.sampled
+
 Line = dict[str, Any]
 
 
@@ -72,6 +74,7 @@ def followed(folder: Path, text: str, protocol: str = "4.1") -> Outcome:
     return follow_recording(write(folder / "seen.ndjson", *said(BEGIN + text)), protocol)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", EXPLAINED)
 def test_what_an_operator_requests_is_explained(tmp_path: Path, case: str) -> None:
     outcome = followed(tmp_path, EXPLAINED[case])
@@ -79,6 +82,7 @@ def test_what_an_operator_requests_is_explained(tmp_path: Path, case: str) -> No
     assert outcome.passed[-1] == len(outcome.recording.lines) == len(said(EXPLAINED[case])) + 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", REJECTED)
 def test_what_contradicts_a_reassignment_is_rejected(tmp_path: Path, case: str) -> None:
     assert isinstance(followed(tmp_path, REJECTED[case]), Rejected)
@@ -172,7 +176,7 @@ REASSIGN, REASSIGNED = {"kind": "fault", "what": "reassign"}, {"kind": "reassign
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (REASSIGN, "replicas is missing; give it: the replicas that are asked for, or null"),
+        (REASSIGN, "replicas is missing; give it: the requested replicas, or null"),
         (REASSIGN | {"replicas": []}, "replicas is []; name at least one broker, and each once"),
         (REASSIGNED | {"replicas": [1, 1]}, "replicas is [1, 1]; name at least one broker, and each once"),
         (REASSIGNED | {"replicas": "1"}, 'replicas is "1"; it has to be a list of brokers, or null'),
@@ -258,6 +262,7 @@ def random_of(protocol: str, seed: int) -> random.Random:
     return random.Random(f"{protocol} {seed}")
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("protocol", "seed"), RUNS)
 def test_a_run_of_the_model_is_explained(tmp_path: Path, protocol: str, seed: int) -> None:

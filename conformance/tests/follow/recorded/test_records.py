@@ -17,10 +17,14 @@ from isrcheck.conformance.follow.wire.convert import observations_of, wire_obser
 from isrcheck.conformance.follow.wire.exchanges import Produced
 from isrcheck.models.messages import UsageError
 
+pytestmark = pytest.mark.sampled
+
 # ------------------------------------------------------------------------ records that may have reached a leader or not
 
 
 STEADY = RECORDINGS / "wire" / "steady" / "wire.ndjson"
+STEPS_OF_STEADY = 88
+"""The length of the path that explains the recording itself (test_wire.py)."""
 
 BEGIN = "header 1: 1 2; metadata 1: 1 2 epoch=0; "
 
@@ -70,7 +74,7 @@ def test_a_lost_request_of_a_wire_recording_is_followed(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(line | {"n": n}) + "\n" for n, line in enumerate(lines)))
     outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
     assert isinstance(outcome, Explained)
-    assert outcome.trace.length == 88
+    assert outcome.trace.length == STEPS_OF_STEADY
     assert [line.value for line in outcome.recording.lost] == ["lost0", "lost1"]
     assert {line.number for line in outcome.recording.lost} == {at + 1}
 

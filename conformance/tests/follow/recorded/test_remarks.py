@@ -111,6 +111,7 @@ OFF, ON = f"header 1: 1 2 all_requests; {ALONE}", f"header 1: 1 2 all_requests u
 ASKED, ELECTED = "elect unclean", "metadata 2: 2 epoch=2"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("begin", "lines", "verdict"),
     [

@@ -93,6 +93,7 @@ def test_a_client_beside_the_old_leader_reads_what_is_over():
     assert not is_linearizable(operations)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("settings", "least"), SETTINGS)
 def test_the_model_and_the_independent_checker_agree_on_random_histories(settings, least):
     """After each read, the model says whether it was linearizable; the checker looks at the whole history."""
@@ -166,6 +167,7 @@ def test_a_follower_that_lacks_what_was_there_at_the_election_does_not_join_the_
     assert "leader_expands_isr 1 2" in steps_from(instance, after(instance, "follower_fetches 1 2", start=cells))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("replicas", "least", "times"), [(2, 1, 1), (2, 2, 1), (4, 2, 1), (4, 3, 1), (3, 1, 2), (3, 2, 2), (3, 3, 2)]
 )

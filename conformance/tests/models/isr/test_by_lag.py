@@ -32,6 +32,7 @@ def test_by_messages_three_bursts_decide(burst, limit, stays):
     assert (found["the_isr_does_not_flap"] == "HOLDS") == stays
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("burst", [1, 4, 8])
 @pytest.mark.parametrize(("ticks", "stays"), [(1, False), (2, True), (3, True), (4, True)])
 def test_by_time_no_burst_removes_a_follower_that_keeps_up_if_two_ticks_are_allowed(burst, ticks, stays):

@@ -23,6 +23,7 @@ def judged(**entries):
     return found, {one.prop.name: one.bare for one in verdicts(found)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("entries", "least"),
     [

@@ -165,6 +165,7 @@ WHEREVER = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("value", NOWHERE)
 def test_an_expression_that_the_language_does_not_have_is_refused_wherever_it_stands(
     value: str, tmp_path: Path

@@ -113,6 +113,7 @@ READ = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sampled(READ, lambda name: not name.startswith("10000")))
 def test_flat_code_is_read_by_all_engines(tmp_path: Path, name: str) -> None:
     instance = registry.load_file(model(tmp_path, READ[name])).instance()
@@ -130,6 +131,7 @@ def test_flat_code_is_read_by_all_engines(tmp_path: Path, name: str) -> None:
     assert all(list(mutants(one.alternatives[0])) for one in instance.model.actions[:1])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("words", [("--bound", "4"), ("--engine", "z3", "--bound", "4"), ("--prove", "--bound", "4")])
 @pytest.mark.parametrize("name", ["500 terms", "199 conditions", "200 elif", "60 helpers", "300 comparisons"])
 def test_the_verdict_is_the_same(

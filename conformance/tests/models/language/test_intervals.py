@@ -161,7 +161,7 @@ REFUSED = {
 def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -> None:
     text, says = REFUSED[name]
     with pytest.raises(LanguageError) as error:
-        instance_of(tmp_path, text).layouts  # noqa: B018 - what is asked for first, by every engine
+        instance_of(tmp_path, text).layouts  # noqa: B018 - every engine asks for the layouts first
     message = str(error.value)
     assert message.startswith(f"{tmp_path}/model.py:") and says in message
     assert "\n" not in message and len(message) < 400
@@ -363,6 +363,7 @@ class Programs:
         return "\n\n\n".join(functions) + "\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("block", sampled(range(10), lambda block: block < 3))
 def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0

@@ -975,6 +975,7 @@ def meanings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Instance, Kernel
     return instance, kernel_of(instance)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MEANINGS)
 def test_a_line_means_the_same_to_python_and_to_the_kernel(name: str, meanings: tuple[Instance, Kernel]) -> None:
     instance = only(meanings[0], f"act_{list(MEANINGS).index(name)}")

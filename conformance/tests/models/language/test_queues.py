@@ -235,6 +235,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("code", FAULTS)
 def test_what_a_queue_does_not_allow_leaves_the_range(tmp_path: Path, code: str) -> None:
     """In plain Python with a message; in the kernel and in Z3 as a violation of `in_range`, too."""

@@ -74,6 +74,7 @@ def reached(instance: Instance, most: int) -> Iterator[Cells]:
                 waiting.append(after)
 
 
+@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "protocol"), list(instances()))
 def test_the_representation_of_each_model_means_what_its_functions_mean(name: str, protocol: str) -> None:

@@ -15,6 +15,8 @@ from isrcheck.models.kafka.liveness import LOST, MODEL
 from isrcheck.models.language.declarations import Fairness
 from isrcheck.models.language.model import Model
 
+pytestmark = pytest.mark.sampled
+
 FOLLOWER, FIRST_LEADER = "follower_rejoins_the_isr", "first_leader_rejoins_the_isr"
 RECONCILES, CHANGES, ADVANCES = "reconciliation_ends", "isr_changes_complete", "last_stable_offset_advances"
 

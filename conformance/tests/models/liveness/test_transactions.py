@@ -17,6 +17,7 @@ ONLY_LOST = "PERMITTED at step 10 (back to step 8)"
 ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("protocol", "values", "states", "lso", "prepared"),
     [

@@ -1,4 +1,4 @@
-"""The assignment is the one that Kafka documents; limits are asked about only where they are given."""
+"""The assignment is that of Kafka's documentation; limits are asked about only where they are given."""
 
 from __future__ import annotations
 

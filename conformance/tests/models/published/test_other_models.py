@@ -41,6 +41,7 @@ def test_every_model_has_a_row_with_its_source():
     assert [row.target for row in ROWS if row.symmetric] == ["published/others/raft_mongo"] * 3
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title.replace(" ", "-"))
 def test_figures_equal_those_that_are_reported(row):
     exploration = searched(row.instance(), row.symmetric)
@@ -90,6 +91,7 @@ def test_as_many_lossy_shutdowns_as_the_minimum_isr_lose_a_record():
     assert found.findings["no_committed_record_lost_globally"].found.path.depth == 8
 
 
+@pytest.mark.sampled
 def test_tlc_generates_a_step_of_one_participant_for_each_other_one():
     row = row_of("atomic_commitment participants=2 FORWARDS=1")
     of_pairs = ("participant_forwards", "participant_receives_forwarded")
@@ -100,6 +102,7 @@ def test_tlc_generates_a_step_of_one_participant_for_each_other_one():
     assert (str(initial + ours), str(initial + ours + again)) == (row.expected["generated"], row.tlc["generated"])
 
 
+@pytest.mark.sampled
 def test_tlc_generates_a_metadata_update_for_each_reason_to_act_on_it():
     row = row_of("kip_966 lossy_shutdowns=0 fencings=1")
     ours = again = 0

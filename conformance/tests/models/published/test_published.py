@@ -20,6 +20,7 @@ def test_the_whole_table_is_present():
     assert {row.leading[0] for row in ROWS} == set(MODEL.protocols)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_figures_equal_those_of_tlc(row):
     exploration = explore(row.instance(), Limits(memory=1 << 30), count_all=True)

@@ -148,6 +148,7 @@ EVENTUALLY: list[tuple[str, Values, tuple[str, str, str], int]] = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("variant", "values", "expected", "states"), EVENTUALLY)
 def test_what_happens_eventually(variant: str, values: Values, expected: tuple[str, str, str], states: int) -> None:
     names = ("cut_off_leader_resigns", "a_majority_has_a_leader", "healthy_leader_commits")

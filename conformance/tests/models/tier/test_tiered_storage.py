@@ -21,6 +21,8 @@ from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError
 from isrcheck.models.tier import MODEL, Seeding
 
+pytestmark = pytest.mark.sampled
+
 DOCUMENT = PROJECT / "docs" / "tiered_storage.md"
 PROPERTIES = (
     "tiered_record_is_kept",
@@ -113,6 +115,7 @@ def test_the_properties_are_those_of_the_model():
     assert {prop.name for prop in MODEL.properties} == {*PROPERTIES, *GOALS}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("what", FIGURES)
 def test_each_failure_has_its_depth_and_its_repairs(what):
     protocol, values, expected, states = (FIGURES | LONG)[what]

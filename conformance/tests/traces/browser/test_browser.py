@@ -103,6 +103,7 @@ def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) ->
         tab.context.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_everything_can_be_read(width: int, scheme: str, browser: Any, tmp_path: Path) -> None:

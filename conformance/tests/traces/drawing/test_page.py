@@ -178,6 +178,7 @@ def test_permitted_failures_are_distinguished() -> None:
     assert parts.data("story")["broken"] == [[], [], ["acked_not_lost (permitted)"]]
 
 
+@pytest.mark.sampled
 def test_pages_load_neither_engines_nor_picture_libraries(trace_file: Path) -> None:
     script = (
         "import sys; from isrcheck.traces.cli import main; main(sys.argv[1:]);"

@@ -19,7 +19,7 @@ from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.kafka.scene import BAD
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.sampled]
 """A real browser takes ten seconds; checker/reports/test_browser.py runs one with `make test`."""
 
 WIDTHS = (390, 1280, 1920)
@@ -402,6 +402,7 @@ ON_TOP = """() => {
 }"""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_step_that_has_the_focus_is_not_hidden(width: int, browser: Any, folder: Path) -> None:
     """The names of the lanes stay above the ladder."""

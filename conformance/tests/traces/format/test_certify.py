@@ -39,6 +39,7 @@ def with_step(position: int, step: Step) -> Trace:
     return replace(TRUE, steps=(*TRUE.steps[: position - 1], step, *TRUE.steps[position:]))
 
 
+@pytest.mark.sampled
 @BOTH
 def test_a_change_of_any_cell_is_found(true: Trace) -> None:
     certify(true)
@@ -86,6 +87,7 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
 
 
+@pytest.mark.sampled
 @BOTH
 def test_any_other_step_is_found(true: Trace) -> None:
     for position in range(true.length):

@@ -216,6 +216,7 @@ def test_a_report_is_not_written_through_a_link(
     assert (tmp_path / "report" / "index.html").is_file()
 
 
+@pytest.mark.sampled
 def test_tables_are_not_written_through_a_link(
     tmp_path: Path, mine: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

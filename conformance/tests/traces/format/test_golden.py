@@ -63,6 +63,7 @@ RECORDED = [
 """The searches that run with `make verify` only."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "change"),
     sampled(

@@ -182,6 +182,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("made", TRACES.values(), ids=TRACES)
 def test_a_written_trace_is_itf_and_can_be_viewed(made: Callable[[Path], Trace], tmp_path: Path) -> None:
     path = files.write(made(tmp_path), tmp_path / "out")

@@ -213,6 +213,7 @@ def test_the_full_view_shows_the_common_prefix() -> None:
     assert sum(line.startswith("       is_up ") for line in lines) == 5
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("width", [1, 10, 20, 40, 60, 80])
 def test_the_output_fits_the_terminal(width: int) -> None:
     for one, other in ((classic(), longer()), (classic(), classic(replicas=2)), (weak_isr(), weak_isr())):

@@ -261,6 +261,7 @@ async def test_the_reason_why_a_step_is_disabled(app: Explorer, pilot: Pilot[Non
     assert app.screen is app.screen_stack[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 15), (20, 24), (10, 4)])
 def test_every_terminal_size_works(size: tuple[int, int]) -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
@@ -370,6 +371,7 @@ def test_only_this_command_loads_textual() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=False).returncode == 0
 
 
+@pytest.mark.sampled
 def test_on_a_real_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))

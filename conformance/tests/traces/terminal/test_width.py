@@ -22,6 +22,8 @@ from isrcheck.traces.lanes import table
 from isrcheck.traces.lanes.table import Ink, Look, StepRow, fitted, lay_out, wrapped
 from isrcheck.traces.terminal.show import view, why
 
+pytestmark = pytest.mark.sampled
+
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 CLASSIC_80 = """\
