@@ -132,7 +132,7 @@ def test_no_gap_is_accepted(protocol):
 
 @pytest.mark.parametrize(("protocol", "numbered"), [*((one, []) for one in OLD[1:]), *((one, [0, 1]) for one in NEW)])
 def test_a_new_epoch_gives_up_what_is_in_flight_or_numbers_it_anew(protocol, numbered):
-    """Before 2.5 the client takes a new producer id; since then it raises the epoch of the one that it has."""
+    """Before 2.5 the client takes a new producer id; since then it raises the epoch of its id."""
     partition = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE).do(
         "request_fails of a", "producer_appends at 0"
     )

@@ -1,4 +1,4 @@
-"""models/kafka/new_incarnation.md: a leader counts a broker that the controller does not trust any more.
+"""models/kafka/new_incarnation.md: a leader counts a broker that the controller no longer trusts.
 
 The search in these tests lets brokers crash only before the first record is sent. Otherwise, a history of the same
 length comes first, in which a broker crashes that holds the record.

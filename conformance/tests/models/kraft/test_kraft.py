@@ -96,7 +96,7 @@ def test_a_fenced_broker_outside_the_isr_changes_nothing():
 
 
 def test_a_living_broker_may_be_fenced_while_it_shuts_down():
-    """It waits for nobody any more, and is not unfenced: BrokerHeartbeatManager.touch, calculateNextBrokerState."""
+    """It no longer waits for anybody, and is not unfenced: BrokerHeartbeatManager.touch, calculateNextBrokerState."""
     one = cluster("3.7", shutdowns=1, fencings=1).do("broker_asks_to_shut_down 1")
     assert not one.can("broker_shuts_down 1")
     one.do("controller_fences_broker 1")

@@ -52,7 +52,7 @@ def test_a_fetch_that_counts_late_is_the_hole_in_the_repair_of_a_missed_demotion
 
 @pytest.mark.parametrize("protocol", ["3.7", "4.3"])
 def test_a_fetch_of_a_deleted_log_counts_without_a_second_connection(protocol):
-    """8.41, where no other fetch of the follower passes the one that waits."""
+    """8.41, where no other fetch of the follower passes the waiting fetch."""
     values = {"reassignments": 2, "fencings": 1, "FETCH_IS_SPLIT": 1}
     one = cluster(protocol, (0, 1), **values).do(*COPIED)
     one.do("controller_begins_reassignment to {0}", "controller_begins_reassignment to {0,1}")

@@ -1,4 +1,4 @@
-"""The assignment is the one that Kafka documents; limits are asked about only where they are given."""
+"""The assignment is as Kafka documents it; only given limits are asked about."""
 
 from __future__ import annotations
 
