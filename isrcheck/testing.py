@@ -184,8 +184,7 @@ STATES = 1 << 14
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure: the trace that leads to it, and either the broken property or the difference between system and
-    model."""
+    """A failure: the trace that leads to it, and the broken property or the difference between system and model."""
 
     trace: Trace
     broken: str | None

@@ -625,8 +625,7 @@ def only_local_size(s, highest_offset):
 
 
 def is_in_lineage(s, segment):
-    """The leader knows the segment's last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs, with clean
-    elections)."""
+    """The leader knows the segment's last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
     return (
         is_remote(s, segment)
         and end_of(s, segment) <= s.log_end_offset[s.leader]

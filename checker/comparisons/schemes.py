@@ -34,23 +34,24 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme with so many replicas. `min_isr` is None for a majority; `lag` says whether followers may be slow.
-
-    `waits_for` is the smallest number of replicas, the leader included, that hold a write when it is acknowledged, if
-    nobody fails: the acknowledgement waits for that many of the fastest replicas. The other figures are the greatest
-    numbers of permanent failures, of any brokers at any time, after which: a write can still be acknowledged
-    (`writes`); an acknowledged record has a leader that holds it, or can get one (`reads`); it is on a running broker,
-    and no broker without it leads (`data`).
-    """
+    """A scheme with so many replicas. `writes`, `reads` and `data` are the greatest numbers of permanent failures, of
+    any brokers at any time, which it tolerates."""
 
     replicas: int
     scheme: str
     min_isr: int | None
+    """None for a majority."""
     lag: bool
+    """Whether followers may be slow."""
     waits_for: int
+    """The smallest number of replicas, the leader included, that hold a write when it is acknowledged, if nobody fails:
+    the acknowledgement waits for that many of the fastest replicas."""
     writes: int
+    """A write can still be acknowledged."""
     reads: int
+    """An acknowledged record has a leader that holds it, or can get such a leader."""
     data: int
+    """An acknowledged record is on a running broker, and no broker without it leads."""
 
     is_interrupted: ClassVar[bool] = False
     is_undecided: ClassVar[bool] = False
@@ -149,24 +150,22 @@ copy of it is left, and nobody leads without it. a/b: a while all followers are 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search all rows, print them, and compare them with the recorded ones. Raises OSError for the file."""
-    rows = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
-    comparison = search_rows(rows, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
-    figures = [row for _, row in comparison.answers]
+    wanted = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
+    comparison = search_rows(wanted, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
+    rows = [row for _, row in comparison.answers]
     if options.own["csv"] is not None and not comparison.unanswered:
-        write(options.own["csv"], figures)
+        write(options.own["csv"], rows)
     code, verdict = comparison.code(), comparison.verdict()
-    closing = f"{counted(len(figures), 'row')}, as recorded in models/quorum/schemes.csv"
+    closing = f"{counted(len(rows), 'row')}, as recorded in models/quorum/schemes.csv"
     if code == UNEXPECTED:
-        differing = [row for row in figures if row.has_difference]
+        differing = [row for row in rows if row.has_difference]
         cells = differing[0].cells
         which = f"{cells['replicas']} replicas, {cells['scheme']}, min ISR {cells['min_isr']}, lag {cells['lag']}"
-        closing = f"{len(differing)} of {counted(len(figures), 'row')} not as recorded; the first: {which}"
+        closing = f"{len(differing)} of {counted(len(rows), 'row')} not as recorded; the first: {which}"
     elif code == UNDECIDED:
-        closing = f"{verdict}: {comparison.why}; {counted(len(figures), 'row')} until then"
-    text = "\n".join(
-        [*table(lines(figures), right=frozenset({0, 2, 4, 5, 6})), "", MEANING, "", *needed(figures), closing]
-    )
-    content = {"rows": [asdict(row) for row in figures], "verdict": verdict}
+        closing = f"{verdict}: {comparison.why}; {counted(len(rows), 'row')} until then"
+    text = "\n".join([*table(lines(rows), right=frozenset({0, 2, 4, 5, 6})), "", MEANING, "", *needed(rows), closing])
+    content = {"rows": [asdict(row) for row in rows], "verdict": verdict}
     return CommandResult(text, content, code, is_interrupted=comparison.is_interrupted)
 
 

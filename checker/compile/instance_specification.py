@@ -24,15 +24,17 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions; and the
-    reduction of its kernel."""
+    """A model by name, or as the text of its files, and all that makes one of its instances and their kernel."""
 
     name: str
     digest: str
     protocol: str
     values: tuple[tuple[str, int], ...]
+    """The configuration."""
     swaps: tuple[tuple[str, str], ...]
+    """The swapped actions, with the protocols from which they are taken."""
     files: tuple[tuple[str, str], ...] = ()
+    """The import paths and texts of the files of a user's model; none for a registered model."""
     reduction: Reduction | None = None
 
     @classmethod

@@ -764,12 +764,7 @@ class CarefulCode(KernelCode):
 
     def taken(self, count: Variable, results: Value) -> Value:
         """The number of steps that were taken so far; those that leave a declared range count as well."""
-        return super().taken(count, results) + load_word(results + self._erring)
-
-    @property
-    def _erring(self) -> int:
-        """Where steps that leave a declared range are counted."""
-        return offset_of_steps(len(self.instance.model.properties))
+        return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
@@ -793,7 +788,7 @@ class CarefulCode(KernelCode):
     def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
         """Count a step that leaves a declared range, and undo it."""
         forget(after)
-        note(results + self._erring, state, step)
+        note(results + offset_of_steps(self._deadlock), state, step)
         self.copy(before, after)
 
 

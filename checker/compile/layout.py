@@ -89,20 +89,15 @@ class Layout:
         """The place of a run-time setting."""
         return next(place for place in self.settings if place.name == name)
 
-    def buffer(self, instance: Instance) -> NDArray[np.int8]:
-        """A working buffer with the run-time settings of an instance that has this layout."""
+    def buffer(self, instance: Instance, cells: Sequence[int] = ()) -> NDArray[np.int8]:
+        """A working buffer with the run-time settings of an instance of this layout, and these cells, or zeros."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for place in self.settings:
             buffer[place.byte : place.byte + place.bytes].view(KINDS[place.bytes])[:] = values[place.name]
         for position, choice in enumerate(instance.alternatives):
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
-        return buffer
-
-    def buffer_of(self, instance: Instance, cells: Sequence[int]) -> NDArray[np.int8]:
-        """A working buffer with the run-time settings of an instance, and these cells."""
-        buffer = self.buffer(instance)
-        for bits, value in zip(self.bits, cells, strict=True):
+        for bits, value in zip(self.bits if cells else (), cells, strict=True):
             buffer[bits.byte : bits.byte + bits.bytes].view(KINDS[bits.bytes])[:] = value
         return buffer
 

@@ -66,7 +66,7 @@ class Value:
     @property
     def is_true(self) -> Value:
         """Whether it is not 0."""
-        return self.code.value(self.code.truth(self))
+        return Value(self.code, self.code.truth(self))
 
     def __bool__(self) -> bool:
         raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
@@ -85,21 +85,21 @@ class Value:
         """The greatest number whose product with the divisor, which is above 0, is at most this number."""
         code, operands = self.code, (self.code.number(self), self.code.number(divisor))
         is_rounded_up = code.builder.zext(code.is_rounded_up(*operands), I64)
-        return code.value(code.builder.sub(code.builder.sdiv(*operands), is_rounded_up))
+        return Value(code, code.builder.sub(code.builder.sdiv(*operands), is_rounded_up))
 
     def __mod__(self, divisor: Number) -> Value:
         """The remainder of that quotient, which is in 0..divisor-1."""
         code, operands = self.code, (self.code.number(self), self.code.number(divisor))
         remainder = code.builder.srem(*operands)
         is_rounded_up = code.is_rounded_up(*operands)
-        return code.value(code.builder.select(is_rounded_up, code.builder.add(remainder, operands[1]), remainder))
+        return Value(code, code.builder.select(is_rounded_up, code.builder.add(remainder, operands[1]), remainder))
 
     def __neg__(self) -> Value:
-        return self.code.value(self.code.builder.neg(self.code.number(self)))
+        return Value(self.code, self.code.builder.neg(self.code.number(self)))
 
     def __invert__(self) -> Value:
         """Whether it is 0: Python's `not`."""
-        return self.code.value(self.code.builder.not_(self.code.truth(self)))
+        return Value(self.code, self.code.builder.not_(self.code.truth(self)))
 
     def __eq__(self, other: object) -> Any:
         return self.code.compared("==", self, other)
@@ -134,7 +134,7 @@ class Variable(Value):
 
     def get(self) -> Value:
         """Its value at this place, which does not change when the variable does."""
-        return self.code.value(self.operand)
+        return Value(self.code, self.operand)
 
     def set(self, value: Number) -> None:
         """Give it another value."""
@@ -192,10 +192,6 @@ class Code:
         self.parameters.clear()  # they refer to this code
 
     # -------------------------------------------------------------------------------------------------------- values
-
-    def value(self, operand: Any) -> Value:
-        """A value of LLVM as a `Value`."""
-        return Value(self, operand)
 
     def constant(self, number: int) -> Value:
         """A number or truth value that is known while the code is built, as a `Value`."""
@@ -417,7 +413,7 @@ class Operation:
         code = code_of(arguments)
         operands = [code.number(argument) for argument in arguments]
         operand = self.build(code.builder, *operands)
-        return code.value(ir.Constant(I64, 0) if operand is None else operand)
+        return Value(code, ir.Constant(I64, 0) if operand is None else operand)
 
 
 def code_of(arguments: Iterable[Number]) -> Code:

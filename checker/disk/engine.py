@@ -248,7 +248,7 @@ class DiskCarrier(Carrier):
         for at, states in self.visited.levels[-1].pieces(self._position):
             if not self._expand_piece(first, at, states):
                 return
-        if self.visited.close_level(self._is_stopped):
+        if self.visited.close_level(self.is_out_of_time):
             self._add_results()
             self._phase = Phase.NEW
 
@@ -265,7 +265,7 @@ class DiskCarrier(Carrier):
             self._add(generated, at)
             self._position = at + done
             context.expanded = first + at + done
-            if self._is_stopped():
+            if self.is_out_of_time():
                 return False
             self.runner.optimize_for(context.expanded, context.deadline)
         if time.monotonic() - self._kept_at > self.options.seconds_between_checkpoints:
@@ -279,10 +279,6 @@ class DiskCarrier(Carrier):
         """Write a checkpoint, unless the last one took more than its share of the time since."""
         if self._seconds_of_checkpoint < SHARE_FOR_CHECKPOINTS * (time.monotonic() - self._kept_at):
             self._write_checkpoint()
-
-    def _is_stopped(self) -> bool:
-        self.interrupts.look()
-        return self.is_out_of_time()
 
     def is_out_of_time(self) -> bool:
         """Report progress every 0.5 s; return whether the time limit is reached. Raises KeyboardInterrupt."""

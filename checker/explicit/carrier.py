@@ -148,13 +148,7 @@ NO_REDUCTION = "every state"
 
 
 class SearchContext:
-    """The input of a search, and its counts so far.
-
-    `active` has a 1 for each property that is still judged; the last one is the implicit property `deadlock`. `whole`
-    are the properties that are judged after a complete search, and `judged` has their findings. `expanded` counts the
-    states whose successors are known. `errors` counts how often the model left a declared range, up to the end of the
-    first level where it did.
-    """
+    """The input of a search, and its counts so far."""
 
     def __init__(
         self,
@@ -176,16 +170,21 @@ class SearchContext:
             for number, prop in self.properties
             if prop in self.watched and prop.kind in WHOLE and not request.starts_are_judged
         ]
+        """The properties that are judged after a complete search."""
         self.judged: dict[str, Findings] = {}
+        """The findings of these properties."""
         starts = Starts.initial(instance) if request.starts is None else request.starts
         self.starts = kept_in_place_of(starts, kernel, instance)
         self.result = Exploration(instance, limits)
         watched = [prop in self.watched for _, prop in self.properties]
         self.active: NDArray[np.int8] = np.array([*watched, limits.deadlock and request.deadlock], np.int8)
+        """A 1 for each property that is still judged; the last one is the implicit property `deadlock`."""
         self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
+        """How often the model left a declared range, up to the end of the first level where it did."""
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.expanded = 0
+        """The number of states whose successors are known."""
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
@@ -316,23 +315,13 @@ BATCH_BYTES = 1 << 18
 
 
 class SingleThread(Carrier):
-    """Does all work of a search on the calling thread.
-
-    `keep` gets the number of successors in the batch, may remove some before they are inserted, and returns how many
-    are left. `visited` is the visited set to use (None: a new one).
-    """
+    """Does all work of a search on the calling thread. `visited` is the visited set to use (None: a new one)."""
 
     visited: VisitedSet
 
-    def __init__(
-        self,
-        context: SearchContext,
-        visited: VisitedSet | None = None,
-        keep: Callable[[int], int] = lambda generated: generated,
-    ) -> None:
+    def __init__(self, context: SearchContext, visited: VisitedSet | None = None) -> None:
         super().__init__(context)
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
-        self.keep = keep
         self.runner = KernelRunner(context.kernel, context.instance)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
@@ -370,6 +359,10 @@ class SingleThread(Carrier):
             if self.is_out_of_time():
                 return
             self.runner.optimize_for(at, self.context.deadline)
+
+    def keep(self, generated: int) -> int:
+        """How many of the successors in the batch are inserted; a subclass may remove some of them."""
+        return generated
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.carrier import KernelRunner, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.resources.limits import Limits
@@ -124,13 +124,12 @@ class End:
     words: NDArray[np.uint64]
 
 
-class FirstViolations(Carrier):
-    """Works on one thread, and expands no state in which the property fails. `ends` are the ends of the paths found."""
+class FirstViolations(SingleThread):
+    """Expands no state in which the property fails. `ends` are the ends of the paths to these states, and of those with
+    a step on which the property fails."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
-        self.inner = SingleThread(context, keep=self._without_ends)
-        self.visited = self.inner.visited
         self.prop = prop
         self.permitted = permitted
         self.number = context.instance.model.properties.index(prop)
@@ -139,13 +138,9 @@ class FirstViolations(Carrier):
         self.failing = ViolatingStates(context.instance, context.kernel, self.visited, prop)
         self.counted = 0
 
-    def start(self) -> int:
-        """Insert the states that the search starts from."""
-        return self.inner.start()
-
     def check(self, first: int, last: int) -> None:
         """Judge the properties in states first..last-1, and note the states in which the wanted property fails."""
-        self.inner.check(first, last)
+        super().check(first, last)
         if not self.prop.of_steps and self.context.result.stopped is None:
             failing = self.failing.states(first, last)[self.permitted]
             self.ends += [End(state, -1, self.visited.state(state)) for state in failing]
@@ -155,20 +150,19 @@ class FirstViolations(Carrier):
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
-                self.inner.expand(before + 1, after)
+                super().expand(before + 1, after)
             if self.context.result.stopped:
                 return
         self.context.expanded = last  # the states in which a path ends have no successors in this search
 
-    def _without_ends(self, generated: int) -> int:
+    def keep(self, generated: int) -> int:
         """Remove the transitions that violate the property from the batch; return how many transitions are left."""
         count = self.context.results.count(self.number, self.kind)
         if not self.prop.of_steps or count == self.counted:
             return generated
         self.counted = count
-        batch = self.inner.batch
-        parents, steps = batch.parents[:generated], batch.steps[:generated]
-        states = batch.states.reshape(-1, self.context.kernel.layout.words)
+        parents, steps = self.batch.parents[:generated], self.batch.steps[:generated]
+        states = self.batch.states.reshape(-1, self.context.kernel.layout.words)
         staying = np.ones(generated, bool)
         for state in np.unique(parents):
             failing = self.failing.steps(int(state))[self.permitted]

@@ -50,7 +50,7 @@ def _calls(
     begin = compiled_generators(instance, layout, is_careful=is_careful)[number]
     place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
     status: NDArray[np.int64] = np.zeros(1, np.int64)
-    before, state = (layout.buffer_of(instance, default) for _ in range(2))
+    before, state = (layout.buffer(instance, default) for _ in range(2))
     arrays = (before.ctypes.data, state.ctypes.data, batch.at.states)
     status[0] = PAUSED
     while status[0] == PAUSED:

@@ -83,16 +83,6 @@ class WholeSearch:
             self.owners[numbers] = shard
             self.places[numbers] = np.arange(len(numbers))
 
-    @property
-    def starts(self) -> int:
-        """The number of initial states, which have the first numbers."""
-        return len(self.context.starts)
-
-    @property
-    def levels(self) -> list[int]:
-        """The number of states at each depth."""
-        return self.context.result.levels
-
     def look_at_the_clock(self) -> None:
         """Report progress. Raises LimitError if the time limit is reached."""
         if self.carrier.is_out_of_time():
@@ -177,8 +167,7 @@ def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers
 
 def _spread(reachable: WholeSearch, possible: Marks) -> None:
     """Mark every state from which a path leads to a marked state. Raises LimitError."""
-    sources: list[NDArray[np.uint32]] = []
-    targets: list[NDArray[np.uint32]] = []
+    sources, targets = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     kept = 0
     for low in reversed(range(0, reachable.count, CHUNK)):
         reachable.look_at_the_clock()
@@ -190,8 +179,7 @@ def _spread(reachable: WholeSearch, possible: Marks) -> None:
             targets.append(target[is_open].astype(np.uint32))
             kept += len(sources[-1])
         reachable.refuse_memory(2 * reachable.count + BYTES_OF_TRANSITION * kept)
-    if kept:
-        spread_backward(possible, np.concatenate(sources), np.concatenate(targets))
+    spread_backward(possible, np.concatenate(sources), np.concatenate(targets))
 
 
 def spread_backward(possible: Marks, sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> None:
@@ -256,8 +244,7 @@ class Graph:
         index[self.nodes] = np.arange(len(self.nodes))
         self.met = np.tile(of_groups, (len(self.nodes), 1))
         degrees: NDArray[np.int64] = np.zeros(len(self.nodes) + 1, np.int64)
-        targets: list[NDArray[np.uint32]] = []
-        steps: list[NDArray[np.uint32]] = []
+        targets, steps = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
         edges = 0
         for before, step, after in self.reachable.transitions(self.nodes):
             moves = before != after
@@ -274,8 +261,7 @@ class Graph:
             # The lists and the arrays made from them exist at the same time.
             self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges)
         self.offsets: NDArray[np.int64] = np.cumsum(degrees)
-        self.targets: NDArray[np.uint32] = _joined(targets)
-        self.steps: NDArray[np.uint32] = _joined(steps)
+        self.targets, self.steps = np.concatenate(targets), np.concatenate(steps)
 
     @property
     def count(self) -> int:
@@ -304,12 +290,6 @@ class Graph:
         fair: Marks = ((total & needed) == needed).all(axis=1)
         fair[0] = False
         return fair
-
-
-def _joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    joined = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
-    parts.clear()
-    return joined
 
 
 ROOM = 1 << 21
@@ -359,12 +339,14 @@ class Ways:
 
 def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
     """How a behaviour that breaks the property gets to each node. Raises LimitError."""
-    depths = np.repeat(np.arange(len(graph.reachable.levels), dtype=np.uint32), graph.reachable.levels)[graph.nodes]
+    context = graph.reachable.context
+    levels = context.result.levels
+    depths = np.repeat(np.arange(len(levels), dtype=np.uint32), levels)[graph.nodes]
     parents = np.arange(graph.count, dtype=np.uint32)
     if kind in (Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS):
         return Ways(np.ones(graph.count, np.bool_), depths, parents)
     if kind is Kind.EVENTUALLY:
-        entries = np.flatnonzero(graph.nodes < graph.reachable.starts)
+        entries = np.flatnonzero(graph.nodes < len(context.starts))
     else:
         entries = np.flatnonzero(premise[graph.nodes])
     alive, reached = np.ones(graph.count, np.bool_), np.zeros(graph.count, np.bool_)

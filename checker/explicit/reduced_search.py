@@ -130,10 +130,6 @@ def _make_real(result: Exploration, kernel: Kernel) -> None:
     result.reduction = reduction.says
 
 
-Kept = Callable[[Cells], Cells]
-"""Returns the state that a search keeps in place of a given state."""
-
-
 @dataclass(frozen=True)
 class _Reached:
     """A real state, the state that the search kept, the permutation that maps the first to the second (but for dead
@@ -146,9 +142,9 @@ class _Reached:
 
 
 class RealPaths:
-    """Translates the paths of one search, which permutes states."""
+    """Translates the paths of one search, which permutes states: in place of a state it keeps what `kept` returns."""
 
-    def __init__(self, instance: Instance, reduction: Reduction, kept: Kept) -> None:
+    def __init__(self, instance: Instance, reduction: Reduction, kept: Callable[[Cells], Cells]) -> None:
         assert reduction.symmetry is not None
         self.instance = instance
         self.cleared = reduction.cleared

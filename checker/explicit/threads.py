@@ -22,7 +22,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, takewhile
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,20 +152,12 @@ class Shards:
         numbers = (self._number_since(0, shard, local) for shard, local in locals_of_first if local is not None)
         return min(numbers, default=None)
 
-    def state(self, number: int) -> NDArray[np.uint64]:
-        """The packed words of a state."""
-        store, local = self._place(number)
-        return store.state(local)
-
-    def _place(self, number: int) -> tuple[VisitedSet, int]:
-        shard = int(self.owners[number])
-        return self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
-
     def path(self, number: int) -> tuple[int, list[int]]:
         """The path to a state: the number of its initial state, and the numbers of its steps."""
         steps: list[int] = []
         while True:
-            store, local = self._place(number)
+            shard = int(self.owners[number])
+            store, local = self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
             parent = int(store.parents[local])
             if parent == number:
                 return number, steps[::-1]
@@ -185,19 +177,20 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk of consecutive states that a thread expands in its working memory (`lane`), and the progress on it.
-
-    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the working
-    memory holds successors that are not inserted.
-    """
+    """A chunk of consecutive states that a thread expands, and the progress on it."""
 
     lane: int
+    """The working memory in which it is expanded."""
     first: int
     size: int
     locals_there: Sequence[int]
+    """The positions in the shards at which the chunk starts."""
     done: int = 0
+    """The number of its states that are expanded."""
     generated: int = 0
+    """The number of successors in the working memory."""
     has_successors: bool = False
+    """Whether the working memory holds successors that are not inserted."""
 
     @property
     def is_complete(self) -> bool:
@@ -222,10 +215,6 @@ class Threads(Carrier):
         self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
         self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
-
-    def __enter__(self) -> Self:
-        self.pool.__enter__()
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.pool.shutdown()

@@ -191,12 +191,8 @@ def judgements(
     failure that killed a mutant.
     """
     for judgement in original.mutants:
-        is_settled = judgement.fate is not Fate.UNDECIDED
-        yield (
-            judgement
-            if is_settled
-            else judge(original, judgement.candidate, command, report(judgement.candidate), budget)
-        )
+        candidate, is_settled = judgement.candidate, judgement.fate is not Fate.UNDECIDED
+        yield judgement if is_settled else judge(original, candidate, command, report(candidate), budget)
 
 
 def judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
@@ -257,14 +253,11 @@ class _Hunt(Search):
 
         A value outside its declared range comes first, because it explains more than other failures.
         """
-        found = [(IN_RANGE, Findings(self.total(self.context.results.errors)))]
-        found += [
-            (prop, self.findings(number, prop))
-            for number, prop in self.context.properties
-            if prop in self.context.watched
-        ]
-        found.append((DEADLOCK, Findings(self.counted(len(self.context.properties), EntryKind.FOUND))))
-        for prop, findings in found:
+        context = self.context
+        of_properties = [(IN_RANGE, Findings(self.total(context.results.errors)))]
+        of_properties += [(prop, self.findings(at, prop)) for at, prop in context.properties if prop in context.watched]
+        of_properties.append((DEADLOCK, Findings(self.counted(len(context.properties), EntryKind.FOUND))))
+        for prop, findings in of_properties:
             for word, finding in ((Word.VIOLATED, findings.found), (Word.PERMITTED, findings.permitted)):
                 if finding.path is not None and prop.kind is not Kind.SOMETIMES:
                     yield Failure(prop.name, word, finding.path)

@@ -42,10 +42,7 @@ Block = tuple[ir.Node, ...]
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is read or written, the facts where this happens, and the place in the function; `blocks` are the
-    branches and the loops around it. `into`: the read does nothing but copy the value into a cell of this field, which
-    can hold it. Of a write, `value` is the number that is written, or the variable, if the text says it. `adds`: read
-    and write of `s.x += 1` (+1), or `s.x -= 1` (-1)."""
+    """A cell that is read or written, the facts where this happens, and the place in the function."""
 
     state: ir.Variable
     field: str
@@ -53,10 +50,14 @@ class Use:
     facts: Facts
     span: ir.Span
     blocks: tuple[Block, ...]
+    """The branches and the loops around it."""
     is_write: bool = False
     into: str | None = None
+    """The field of the cell into which the read copies the value, and does nothing else; that cell can hold it."""
     value: int | Index | None = None
+    """The number that is written, or the variable, if the text says it."""
     adds: int = 0
+    """For the read and the write of `s.x += 1` or `s.x -= 1`: 1 or -1."""
 
 
 class Reads:

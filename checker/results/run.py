@@ -251,9 +251,9 @@ def _counted(run: Run, verdict: Verdict) -> tuple[str, str]:
     return f"{count:,}", unit
 
 
-def range_lines(found: Sequence[Verdict]) -> list[str]:
+def range_lines(judged: Sequence[Verdict]) -> list[str]:
     """Return the message of the reference semantics if a value left its declared range."""
-    return [f"  {v.note} (step {v.depth})" for v in found if v.prop is IN_RANGE]
+    return [f"  {v.note} (step {v.depth})" for v in judged if v.prop is IN_RANGE]
 
 
 def action_lines(exploration: Exploration) -> list[str]:

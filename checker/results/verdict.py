@@ -134,18 +134,18 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 """Verdicts of a search that a proof can still improve."""
 
 
-def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
+def refuse_contradictions(judged: Sequence[Verdict], proofs: Proofs) -> None:
     """Raise AssertionError if a proof contradicts the result of the search."""
-    for verdict in found:
+    for verdict in judged:
         assert verdict.prop.name not in proofs.proofs or verdict.word in PROVABLE, (
             f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
         )
 
 
-def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
+def with_proofs(judged: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
     """The verdicts, improved by proofs. Raises AssertionError if a proof contradicts a verdict."""
-    refuse_contradictions(found, proofs)
-    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in found]
+    refuse_contradictions(judged, proofs)
+    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in judged]
 
 
 def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
@@ -193,16 +193,16 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
     return Verdict(prop, Word.NOT_REACHED if is_sought else Word.NO_VIOLATION, exploration.judged)
 
 
-def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
+def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; if the search was cut short, UNDECIDED at best."""
-    words = {verdict.word for verdict in found}
+    words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged
     settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
     if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)
     words -= {Word.NOT_APPLICABLE, Word.REACHED, Word.NOT_REACHED}
-    return next((word for word in Word if word in words), Word.HOLDS if found else Word.NOT_APPLICABLE)
+    return next((word for word in Word if word in words), Word.HOLDS if judged else Word.NOT_APPLICABLE)
 
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:

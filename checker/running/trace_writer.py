@@ -40,12 +40,12 @@ class TraceWriter:
         self.shortest: dict[str, Trace] = {}
 
     def write(
-        self, target: str, instance: Instance, found: Sequence[Verdict], *, command: str = ""
+        self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
         """Write a trace for every violation and permitted failure; returns the files by property. Without a `command`
         that found them, the traces name a search."""
         files: dict[str, Path] = {}
-        for verdict in found:
+        for verdict in judged:
             name = verdict.prop.name
             for key, witness, word in verdict.failing_paths:
                 shown_by = command or command_to_show(target, instance, verdict.prop, witness.depth)

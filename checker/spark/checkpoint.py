@@ -80,8 +80,6 @@ class Folder:
             self._files.rename(self._path(f"{name}.partial"), self._path(name))
 
 
-LevelRow = tuple[int, int, int, int, bytearray, int]
-
 VERSION = 4
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
@@ -207,7 +205,7 @@ def _statistics(last: int) -> str:
     return f"depth-{last:04}.json"
 
 
-def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
+def _row(depth: int, pair: tuple[int, bytes]) -> tuple[int, int, int, int, bytearray, int]:
     chunk, packed = pair
     blob = unpack(packed)
     return depth, chunk, blob.about["first"], blob.size, bytearray(packed), zlib.crc32(packed)

@@ -117,7 +117,7 @@ class PartitionedStates:
             at |= wanted[depth]
             links = self._links(depth, at.values())
             for number, place in at.items():
-                at[number], step, _ = links[place]
+                at[number], step = links[place]
                 steps[number].append(step)
         at |= wanted[0]
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
@@ -126,12 +126,6 @@ class PartitionedStates:
         """The position of the initial state, and the numbers of the steps, of the path to a state."""
         self.find_paths([number])
         return self.paths[number]
-
-    def state(self, number: int) -> NDArray[np.uint64]:
-        """The packed 64-bit words of a state. Raises SparkLostError."""
-        depth = self._depth(number)
-        place = number - self.firsts[depth]
-        return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)
 
     def _depth(self, number: int) -> int:
         return bisect_right(self.firsts, number) - 1
@@ -230,7 +224,9 @@ class SparkCarrier(Carrier):
         If an earlier run has left checkpoints within the depth limit, continue from the newest one.
         """
         if self.checkpoint is not None:
-            self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
+            # The digest covers the packing of states and the numbering of steps.
+            question = {"isrcheck": source_digest(), **self.context.question()}
+            self.checkpoints = Checkpoints(self.session, self.checkpoint, question)
             statistics = self.checkpoints.newest(self.context.limits.depth)
             if statistics is not None:
                 self._restore(self.checkpoints, statistics)
@@ -314,11 +310,6 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     # ------------------------------------------------------------------------------------------------- checkpoints
-
-    def _question(self) -> dict[str, Any]:
-        """The data that identifies the search: a run can continue a checkpoint only if all the data is equal."""
-        # The digest covers the packing of states and the numbering of steps.
-        return {"isrcheck": source_digest(), **self.context.question()}
 
     def close_level(self) -> None:
         """Write a checkpoint after some levels or seconds, and continue from the stored copy."""

@@ -31,8 +31,8 @@ BLOB_STATES = 1 << 16
 Blobs = Iterable[tuple[int, bytes]]
 """Pairs: the number of a chunk or shard, and an Arrow batch of its states."""
 
-Link = tuple[int, int, bytes]
-"""How a state was reached: the number of its predecessor in the previous level, the step, and the packed state."""
+Link = tuple[int, int]
+"""How a state was reached: the number of its predecessor in the previous level, and the step."""
 
 
 @dataclass(frozen=True)
@@ -204,5 +204,4 @@ def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs
         for place in wanted[chunk]:
             at = place - blob.about["first"]
             if 0 <= at < blob.size:
-                words = blob.states[at * blob.words : (at + 1) * blob.words]
-                yield place, (int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]), words.tobytes())
+                yield place, (int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]))

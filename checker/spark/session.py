@@ -220,7 +220,9 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
     An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
     (checker/spark/faults.py). `announce` gets progress messages.
     """
-    _require_packages()
+    for name in ("pyspark", "pyarrow"):
+        if importlib.util.find_spec(name) is None:
+            raise UsageError(f"Spark needs the package {name}, which is not installed: {INSTALL}")
     began = time.monotonic()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     with _scratch(options) as scratch, _python_as_it_was():
@@ -244,12 +246,6 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
 
 
 # -------------------------------------------------------------------------------------------------------- requirements
-
-
-def _require_packages() -> None:
-    for name in ("pyspark", "pyarrow"):
-        if importlib.util.find_spec(name) is None:
-            raise UsageError(f"Spark needs the package {name}, which is not installed: {INSTALL}")
 
 
 def _require_master(master: str | None) -> None:

@@ -69,7 +69,7 @@ class SweepRow:
 class FailingRow:
     """A row with failing properties, and the verdict on the property that fails after the fewest steps."""
 
-    found: SweepRow
+    row: SweepRow
     run: Run
     verdict: Verdict
 
@@ -103,7 +103,7 @@ class SweepTable:
     @property
     def runs(self) -> list[Run]:
         """The runs of the rows that were searched."""
-        return [found.run for found in self.rows if found.run is not None]
+        return [row.run for row in self.rows if row.run is not None]
 
     @property
     def properties(self) -> list[Property]:
@@ -119,16 +119,16 @@ class SweepTable:
     @property
     def word(self) -> Word:
         """The gravest verdict of all rows."""
-        words = {found.word for found in self.rows} - {Word.NOT_APPLICABLE}
+        words = {row.word for row in self.rows} - {Word.NOT_APPLICABLE}
         return next((word for word in Word if word in words), Word.NOT_APPLICABLE)
 
     @property
     def smallest(self) -> FailingRow | None:
         """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
-            failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
+            failing = list(filter(None, (_failing(row, word) for row in self.rows)))
             if failing:
-                return min(failing, key=lambda one: one.size)
+                return min(failing, key=lambda row: row.size)
         return None
 
 
@@ -209,8 +209,8 @@ def search(
     waiting = grouped((case, rows[position]) for position, case in answers.items())
 
     def take(position: int, record: PlainData) -> None:
-        for found in waiting[position]:
-            _fill(found, cases_at[position], record, traces)
+        for row in waiting[position]:
+            _fill(row, cases_at[position], record, traces)
 
     try:
         done = _current_records(results, cases_at, budget)
@@ -229,7 +229,7 @@ def search(
     if table.stopped and not table.runs:
         raise KeyboardInterrupt
     if not table.runs:
-        raise UsageError(refused_throughout(next(found.why for found in rows if found.why)))
+        raise UsageError(refused_throughout(next(row.why for row in rows if row.why)))
     return table
 
 
@@ -436,7 +436,7 @@ def _smallest_lines(smallest: FailingRow | None) -> list[str]:
         return ["smallest failing configuration: none found"]
     verdict = smallest.verdict
     lines = [
-        f"smallest failing configuration: {smallest.found.combination.name}",
+        f"smallest failing configuration: {smallest.row.combination.name}",
         f"  {verdict.prop.name}: {verdict.bare}"
         + (" (no violation was found)" if verdict.word is Word.PERMITTED else ""),
         f"  {smallest.command}",
@@ -518,7 +518,7 @@ def as_objects(swept: SweepTable) -> dict[str, Any]:
 def _smallest_object(swept: SweepTable, smallest: FailingRow) -> dict[str, Any]:
     path = smallest.run.traces.get(smallest.verdict.prop.name)
     return {
-        "row": next(number for number, row in enumerate(swept.rows) if row is smallest.found),
+        "row": next(number for number, row in enumerate(swept.rows) if row is smallest.row),
         "property": smallest.verdict.prop.name,
         "verdict": smallest.verdict.word.value,
         "depth": smallest.verdict.depth,

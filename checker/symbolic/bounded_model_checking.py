@@ -180,10 +180,8 @@ class _BoundedModelChecker:
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
         sought = [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES]
-        answers = [
-            self._find(depth, promises, self._hard, error if is_asked else FALSE),
-            self._find(depth, sought, self._easy),
-        ]
+        leaving_range = error if is_asked else FALSE
+        answers = [self._find(depth, promises, self._hard, leaving_range), self._find(depth, sought, self._easy)]
         self._find_least_error(depth, [errors for errors, _ in answers])
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).path is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]

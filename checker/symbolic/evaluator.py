@@ -39,18 +39,17 @@ class SymbolicState:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame: the name of the function, the path condition of its call (`entry`) and within it (`branch`), its
-    `result`, and the condition (`returned`) that it has returned.
-
-    The value of a variable can also be a state, a subset, or for each action, by position, whether it was taken.
-    """
+    """A stack frame of a function."""
 
     name: str
     entry: int
+    """The path condition of the call; `branch` is that within the function."""
     values: dict[ir.Variable, Value]
+    """A value can also be a state, a subset, or for each action, by position, whether it was taken."""
     states: Sequence[SymbolicState]
     branch: int = TRUE
     returned: int = FALSE
+    """The condition that the function has returned `result`."""
     result: Value = None
 
 

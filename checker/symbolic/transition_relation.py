@@ -365,10 +365,8 @@ class Unrolling:
         self._extend([self.relation.replaced(value, images) for value in self.relation.after])
 
     def _images(self, state: Sequence[Value], taken: Sequence[int]) -> Callable[[int], int]:
-        variables = [one.taken for one in self.relation.transitions]
-        literals = self.circuit.replaced(
-            self.cone, self.relation.ports(state) | dict(zip(variables, taken, strict=True))
-        )
+        steps = [transition.taken for transition in self.relation.transitions]
+        literals = self.circuit.replaced(self.cone, self.relation.ports(state) | dict(zip(steps, taken, strict=True)))
         return lambda literal: literals[literal] if literal > 0 else -literals[-literal]
 
     def _extend(self, state: Sequence[Value]) -> None:
@@ -379,15 +377,12 @@ class Unrolling:
             enabled = enabled_now[one.enabled] if one.enabled > 0 else -enabled_now[-one.enabled]
             taken.append(FALSE if enabled == FALSE else self.circuit.variable())
         image = self._images(state, taken)
-        properties = {
-            name: (image(one.holds), image(one.permitted), image(one.error))
-            for name, one in relation.properties.items()
+        asked = {
+            name: (image(literals.holds), image(literals.permitted), image(literals.error))
+            for name, literals in relation.properties.items()
         }
-        self.levels.append(
-            UnrolledLevel(
-                state, taken, image(relation.one_step), image(relation.error), image(relation.stays), properties
-            )
-        )
+        step = image(relation.one_step), image(relation.error), image(relation.stays)
+        self.levels.append(UnrolledLevel(state, taken, *step, asked))
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
         """A property at a depth: (holds, its failure is permitted, its evaluation leaves a declared range).

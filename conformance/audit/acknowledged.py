@@ -116,7 +116,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """What a copy has at the offset of an acknowledged record; `is_it` is None if the records could not be read."""
+    """What a copy has at the offset of an acknowledged record; `is_it`: None, where the records could not be read."""
 
     is_it: bool | None
     epoch: int

@@ -50,7 +50,7 @@ OPTIONS = (
     Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
     Option(
         "--acked [TOPIC-N=]FILE",
-        "records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
+        "records acknowledged with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
         is_repeated=True,
     ),
     Option(

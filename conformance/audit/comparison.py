@@ -60,7 +60,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A batch, or one record of a batch (then `batch` is None)."""
+    """A batch, or one record of a batch, which has no `batch`."""
 
     first: int
     last: int

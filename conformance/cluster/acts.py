@@ -53,7 +53,7 @@ def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
 
 
 def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """The response in flight from a leader to a follower's outstanding request; None if there is none."""
+    """The response in flight from a leader to a follower's outstanding request; None if nothing is in flight."""
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader:
             for message in cluster.messages():
@@ -80,7 +80,7 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
 
 
 def apply(cluster: Cluster, follower: int, leader: int) -> None:
-    """The leader's response in flight reaches the follower. Errors: `ClusterError` if there is none."""
+    """The leader's response in flight reaches the follower. Errors: `ClusterError` if nothing is in flight."""
     response = response_in_flight(cluster, follower, leader)
     if response is None:
         raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
@@ -192,7 +192,7 @@ def read(
 
 
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
-    """The request of a broker to the controller, or the answer to it. Errors: `ClusterError` if there is none."""
+    """A broker's request to the controller, or the answer to it. Errors: `ClusterError` if neither is in flight."""
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message

@@ -31,7 +31,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or None;
+    """One fetcher; `mode`: None if it does not have the partition; `outstanding` is the number of a request, or None;
     `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
@@ -44,7 +44,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows of followers and of waiting requests. Unknown offsets are None."""
+    """What a broker that presumes leadership knows of followers and of waiting requests. None: an unknown offset."""
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None
@@ -65,7 +65,7 @@ class LeadershipView:
 
 @dataclass(frozen=True)
 class ProducerStateView:
-    """What a broker knows of producers: the offset of the snapshot on its disk, 0 if there is none; the offset from
+    """What a broker knows of producers: the offset of the snapshot on its disk, or 0; the offset from
     which its process has replayed the log; and the batches that the process remembers, each with its last offset.
     """
 
@@ -76,7 +76,7 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """One broker. While no process runs, the log is that on its disk, and what only a process knows is None."""
+    """One broker. While no process runs, the log is that on its disk. None: what only a process knows."""
 
     number: int
     is_up: bool

@@ -27,7 +27,7 @@ class Divergence:
     """The first difference: the state of the trace (0: at the start), and the first variable that differs.
 
     `cells` is the state of the model with the observed values inserted. If the system refused the step, `why` is the
-    reason, and `variable` is None.
+    reason, and there is no `variable`.
     """
 
     position: int
@@ -78,7 +78,7 @@ def replay(trace: Trace, system: System) -> Divergence | None:
 
 
 def _is_unseen(value: Any) -> bool:
-    """Whether an observed value is None, or consists of nested lists of None: then nothing was observed."""
+    """Whether nothing was observed: the value consists of None, or of nested lists of None."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 

@@ -106,7 +106,7 @@ TIMED = (FETCHES, ADVANCES, LOADS)
 
 
 def why_no_cluster_follows(trace: Trace) -> str | None:
-    """The first step in which a cluster deviates from the trace, as a reason; None if there is none."""
+    """The first step in which a cluster deviates from the trace, as a reason; None if it follows the trace."""
     replicas = range(trace.instance.configuration.replicas)
     known_ends = {(leader, follower): 0 for leader in replicas for follower in replicas}
     for position, step in enumerate(trace.steps, start=1):

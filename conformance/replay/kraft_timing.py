@@ -117,7 +117,7 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """The order of the replicas. Raises UntimelyError if there is none.
+    """The order of the replicas. Raises UntimelyError if no order fits.
 
     An administrator names replicas in this order, too; replicas to be removed come last, by number, until they are
     removed, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
@@ -218,7 +218,7 @@ class KraftTiming:
 
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
-    """The timing of these steps. Raises UntimelyError if there is none."""
+    """The timing of these steps. Raises UntimelyError if no timing fits."""
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 

@@ -611,7 +611,7 @@ class _Projection:
         }
 
     def _record_with(self, stamp: ProducerStamp) -> int | None:
-        """The record with this stamp of the producer; None if there is none, as for a transactional producer."""
+        """The record with this stamp of the producer; None if it has no such record, as a transactional producer."""
         for payload, stamps in self.producer.numbered if self.producer else ():
             if stamp in dict(stamps).values():
                 return self.seen.number_of(payload)

@@ -32,7 +32,7 @@ class Steps(Protocol):
         """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
         A set is a set of numbers, and a queue a list of numbers, the oldest first. A tuple lists all cells of a
-        variable in a row. Missing variables, and values or lists that are None, are not compared; but at least one
+        variable in a row. Missing variables, and None in place of a value or a list, are not compared; but at least one
         value has to be observed during a trace.
         """
 

@@ -96,7 +96,7 @@ class _Shrink:
 
 
 def timing_of(trace: Trace) -> Timing:
-    """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
+    """The timing that a cluster needs to follow this trace. Raises UntimelyError if no timing fits."""
     states = [State(trace.instance, cells) for cells in trace.states]
     slow: frozenset[int] = frozenset()
     while True:

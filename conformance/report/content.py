@@ -22,10 +22,10 @@ DRAWING, STEPS, TRACE, SCRIPT = "history.svg", "history.html", "history.itf.json
 
 RECORDINGS = "conformance/recordings"
 IN_KAFKA = re.compile(r"(?<!\()Kafka: (.+?)(?:[.:](?= |$)|[()])")
-"""The methods that an action stands for, as the docstring of each action names them; in brackets it names others."""
+"""Finds the methods of Kafka in an action's docstring; methods in brackets are not what the action stands for."""
 
 SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas": "min.insync.replicas={}"}
-"""Entries of a model that a reader has to know, and their words."""
+"""The entries of a model that a report states, and the words for each."""
 
 
 def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str]]:

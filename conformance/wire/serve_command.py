@@ -39,7 +39,7 @@ OPTIONS = (
     Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
     Option(
         "--advertise N",
-        "port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+        "port of broker 0 that clients get, if a proxy has it; the others follow (default: where it listens)",
         integer,
         default=0,
     ),
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         was_interrupted = asyncio.run(serve(*shared, arguments.seconds))
     except OSError as error:
-        raise UsageError(f"{error}; name another with --port or --host") from None
+        raise UsageError(f"{error}; choose a different one with --port or --host") from None
     if was_interrupted:
         raise KeyboardInterrupt
     return DONE
@@ -117,7 +117,7 @@ def _play(arguments: argparse.Namespace) -> int:
         say(escaped(f"{file}: UNDECIDED: {error}"))
         return UNDECIDED
     except OSError as error:
-        raise UsageError(f"{error}; name another with --port or --host") from None
+        raise UsageError(f"{error}; choose a different one with --port or --host") from None
     if played.divergence is not None:
         first, *rest = played.divergence.lines(trace)
         say(escaped(f"{file}: {first}"), *(f"  {line}" for line in rest))

@@ -226,8 +226,7 @@ def client_writes(s, client: Client, broker: Replica):
 
 @action
 def client_writes_in_vain(s, client: Client, broker: Replica):
-    """With acks=0, the producer regards a record as written once it is sent, even to a leader that it does not
-    reach."""
+    """With acks=0, the producer regards a record as written once it is sent, even if it does not reach the leader."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     require(s.controller_leader == broker)

@@ -199,8 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group. The state in memory says that the group is a consumer
-    group."""
+    """ConsumerGroupHeartbeat: a record of a consumer group. The state in memory says that the group is one."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -312,8 +311,7 @@ def coordinator_handles_high_watermark(s, broker: Replica):
 
 @action
 def coordinator_unloads(s, broker: Replica):
-    """The event that was put into the queue when leadership was lost. Kafka:
-    CoordinatorRuntime.scheduleUnloadOperation."""
+    """The event that was queued when leadership was lost. Kafka: CoordinatorRuntime.scheduleUnloadOperation."""
     require(s.unload_is_queued[broker])
     s.unload_is_queued[broker] = False
     forget(s, broker)
@@ -321,8 +319,7 @@ def coordinator_unloads(s, broker: Replica):
 
 @action
 def coordinator_loads(s, broker: Replica):
-    """The coordinator of the leader replays its log to the end, and begins to listen. Kafka:
-    CoordinatorLoaderImpl.load."""
+    """The coordinator of the leader replays its whole log, and begins to listen. Kafka: CoordinatorLoaderImpl.load."""
     require(s.leads[broker])
     require(not s.is_active[broker])
     s.is_active[broker] = True
@@ -392,8 +389,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to the part that it shares with the leader's. The high watermark falls with it,
-    unannounced."""
+    """The follower cuts its log to the part that it shares with the leader's; its high watermark falls unannounced."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):

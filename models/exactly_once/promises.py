@@ -95,8 +95,7 @@ def delivered_at_least_once(s):
 
 @always(permitted=duplicates_are_not_recognised)
 def no_duplicates(s):
-    """No batch is twice in the log of its partition: what one call of send() wrote is there once, despite its
-    retries."""
+    """No batch is twice in the log of its partition: what one call of send() wrote is there once, despite retries."""
     return not any(
         s.log_batch[partition][offset] != NONE and s.log_batch[partition][offset] == s.log_batch[partition][later]
         for partition in range(s.partitions)

@@ -472,7 +472,7 @@ def can_be_overdue(s, batch):
 
 
 def leaves_gap(s, batch, is_sequence_error):
-    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: a new
+    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: an
     id)."""
     return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
 

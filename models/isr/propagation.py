@@ -218,8 +218,7 @@ def controller_removes_follower(s, follower: Follower, watched: Watched):
 
 @action
 def controller_fails(s):
-    """The requests of the failed controller may still arrive; it forgets what it has read; undeleted notifications
-    stay."""
+    """Requests of the failed controller may still arrive; what it has read is lost; undeleted notifications stay."""
     require(s.failures_so_far < s.controller_failures)
     require(s.controller != Controller.FAILED)
     s.failures_so_far += 1

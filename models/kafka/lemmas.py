@@ -318,8 +318,7 @@ def has(s, leader, epoch, choice, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """The remaining budget never exceeds the initial one. Bounces and crashes are not included: their number is not
-    limited."""
+    """The remaining budget never exceeds the initial one; the numbers of bounces and crashes are not limited."""
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -583,8 +582,7 @@ def the_leader_is_active(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_last_known_leader_stands_for_a_leader(s):
-    """With ELR, a last known leader exists only while nobody leads. With min.insync.replicas=1, no other broker is
-    eligible."""
+    """With ELR, a last known leader exists only while nobody leads; with min.insync.replicas=1, only it is eligible."""
     if not s.ELR:
         return s.last_known_leader == NONE and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
     return (s.last_known_leader == NONE) == (s.controller_leader != NONE) and all(
@@ -821,8 +819,7 @@ def responses_begin_at_the_offset_of_the_fetch(s):
 
 @lemma(applies=elects_cleanly)
 def responses_start_where_the_log_ends(s):
-    """A response contains entries from the fetch offset on without a gap, each from an epoch that the follower has
-    heard of."""
+    """A response has entries from the fetch offset on without a gap, each from an epoch that the follower knows of."""
     return all(
         (s.response_record[follower][leader][offset] == NONE) == (s.response_epoch[follower][leader][offset] == NONE)
         and (

@@ -109,7 +109,7 @@ def first_leader_is_left_out(s):
 
 @leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def follower_rejoins_the_isr(s):
-    """Broker 1, which stands for all that do not lead at first, eventually rejoins the ISR, or it or the leader
+    """Broker 1, which stands for all that do not lead at first, eventually rejoins the ISR, or it or its leader
     stops."""
     return not follower_is_left_out(s)
 
@@ -139,8 +139,7 @@ def somebody_reconciles(s):
 
 @leads_to(when=somebody_reconciles, fair=WORK, applies=lambda c: c.replicas > 1 and c.TRUNC != Truncation.HW)
 def reconciliation_ends(s):
-    """A follower eventually finds the common part of its log and its leader's, or one of them stops following or
-    leading."""
+    """A follower eventually finds the common part of its log and its leader's, or one of them changes its role."""
     return not somebody_reconciles(s)
 
 

@@ -30,8 +30,7 @@ class Mutant:
     dropped: str
     """The removed condition."""
     within: tuple[str, ...]
-    """The helpers from the guard to the condition, each called by the one before; empty for a condition of the
-    guard."""
+    """The helpers from the guard to the condition, each called by the one before; empty for a part of the guard."""
 
 
 def mutants(action: Function) -> Iterator[Mutant]:

@@ -308,8 +308,7 @@ class Enumeration:
         return InitialStates(bytes(packed), len(seen_rows), self.cells, self.size)
 
     def default(self) -> Cells:
-        """Return the state in which every field has its declared initial value. Raises ModelError if one is outside its
-        range."""
+        """Return the state of the declared initial values. Raises ModelError if a value is outside its range."""
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
     def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
@@ -534,8 +533,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 
 class SetView(AbstractSet[int]):
-    """A set of the numbers 0..size-1; cell i of its row says whether it contains i. Comparisons are those of Python's
-    sets."""
+    """A set of the numbers 0..size-1; cell i of its row says whether it contains i. Compares as Python's sets do."""
 
     __slots__ = ("row", "size")
 

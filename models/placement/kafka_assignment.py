@@ -15,8 +15,7 @@ def rack_of(broker: int, brokers: int, racks: int) -> int:
 def assignment(
     brokers: int, partitions: int, replicas: int, racks: int, *, start: int, shift: int, is_rack_aware: bool
 ) -> list[list[int]]:
-    """The replicas of each partition, the preferred leader first: the assignment begins at `start`, and shifts by
-    `shift`."""
+    """The replicas of each partition, the preferred leader first; `start` and `shift` say where they begin."""
     order = _alternating(brokers, racks) if is_rack_aware else list(range(brokers))
     rack = {broker: rack_of(broker, brokers, racks) for broker in order} if is_rack_aware else dict.fromkeys(order, 0)
     count = racks if is_rack_aware else 1

@@ -133,8 +133,7 @@ def healthy_leader_is_kept(before, after, taken):
 
 
 def has_elections(configuration):
-    """An election can begin, and another voter can vote; with pre-vote, a leader votes only after it has stopped
-    leading."""
+    """An election can begin, and another voter can vote; with pre-vote, a leader votes only once it has resigned."""
     return (
         configuration.elections > 0
         and configuration.replicas - configuration.observers > 1

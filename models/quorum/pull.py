@@ -49,8 +49,7 @@ def can_fetch(s, follower, leader):
 
 
 def leader_learns_of_fetch(s, leader, follower):
-    """The fetch offset is the end of the follower's log: it has everything below. Kafka:
-    LeaderState.updateReplicaState."""
+    """The fetch offset is the end of the follower's log: it has everything below it. LeaderState.updateReplicaState."""
     s.match_offset[leader][follower] = s.log_end_offset[follower]
     commit(s, leader, committed_end_offset(s, leader))
 

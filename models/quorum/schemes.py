@@ -196,8 +196,7 @@ def is_caught_up(s, holds):
 
 
 def join_isr(s):
-    """Another follower has caught up. An ISR of the required size holds everything by itself: nobody else is
-    eligible."""
+    """Another follower has caught up. An ISR of the required size holds everything: nobody else is eligible."""
     s.in_sync[1 if s.leader == Leader.HOLDS else 0] += 1
     if isr_size(s) >= s.min_isr:
         for holds in HasRecord:

@@ -86,8 +86,7 @@ class Offset(Domain, size="log_size"):
 
 
 class Record(Domain, size=lambda configuration: configuration.records + 1, letters=True):
-    """The content of an entry: a client's record, or, as the last value, the leader's own record at the start of an
-    epoch."""
+    """The content of an entry: a client's record, or, as the last value, the leader's record of its new epoch."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -177,8 +176,7 @@ def follows(s, follower, leader):
 
 
 def hears_from_leader(s, r):
-    """Some leader reaches the replica, and is not outdated: the replica gets its heartbeats, or its answers to
-    fetches."""
+    """Some leader reaches the replica, and is not outdated: the replica gets its heartbeats or answers to fetches."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter
@@ -246,8 +244,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """The leader knows nothing of the others' logs; its own entry at the start of the epoch comes first, if it has
-    one."""
+    """The leader knows nothing of the others' logs; its own entry at the start of the epoch, if any, comes first."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()

@@ -116,8 +116,7 @@ def epoch_of_fence(s):
 
 
 def epoch_after_end(s):
-    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch has no next
-    one."""
+    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch has none."""
     return (
         s.producer_epoch + 1
         if s.TXN_VERIFY == Verification.TV2 and not is_highest(s, s.producer_epoch)

@@ -54,8 +54,7 @@ def an_answer_is_under_way(s):
 
 @leads_to(when=something_is_held_back, fair=WORK, permitted=an_answer_is_under_way)
 def lso_advances(s):
-    """The transaction that holds the last stable offset of a partition back is eventually decided: no transaction
-    hangs."""
+    """The transaction that holds the last stable offset back is eventually decided: no transaction hangs."""
     return not something_is_held_back(s)
 
 

@@ -172,8 +172,7 @@ def forget_next_id(s):
 
 
 def changes_id(s):
-    """The end of a transaction brings the next producer id: once the transaction is complete, or it has just done
-    so."""
+    """The end of a transaction brings the next producer id: when it is complete, or it has just done so."""
     return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
         (
             s.transaction_state == TransactionState.COMPLETE_COMMIT

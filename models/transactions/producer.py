@@ -104,8 +104,7 @@ def knows_partition_as_added(s, producer, partition):
 
 @action(shows="{producer} to {partition}")
 def producer_sends_record(s, producer: Producer, partition: Partition):
-    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. With TV2, no request precedes
-    it."""
+    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. TV2 needs no earlier request."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
     require(
@@ -195,8 +194,7 @@ def is_answered(s):
 
 
 def take_epoch_of_answer(s, producer):
-    """With TV2, the answer to EndTxn holds the next epoch; after the last epoch, the first one of the next producer
-    id."""
+    """With TV2, the answer to EndTxn holds the next epoch; after the last epoch, the first of the next producer id."""
     s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 

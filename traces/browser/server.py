@@ -26,7 +26,7 @@ from isrcheck.models.messages import UsageError
 ADDRESS = "127.0.0.1"
 
 MOST_BYTES = 10_000
-"""The longest form that is read; those of a walk have a hundred bytes."""
+"""The longest form that is read, in bytes; the forms of a walk have a hundred."""
 
 SECONDS = 30
 """How long a connection may be silent. A browser opens connections ahead, and sends nothing on them."""
@@ -57,10 +57,10 @@ class Site(Protocol):
     for a missing page."""
 
     def get(self, name: str) -> Answer | None:
-        """Answer a request that changes nothing of value."""
+        """Answer a request for a page."""
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
-        """Answer a form that was sent."""
+        """Answer a form that a page has sent."""
 
 
 class Server(ThreadingHTTPServer):

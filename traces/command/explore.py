@@ -12,12 +12,12 @@ from isrcheck.commands import settings
 from isrcheck.commands.declarations import MODEL, ModelArguments, Option, path, port, whole_number
 from isrcheck.commands.program import print_lines
 from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import files
 from isrcheck.traces.terminal.walk import Walk, saved_line
 
 NOTHING = "nothing saved"
-
 
 NOTES = ("Every configuration entry of a model is an option, as for check: --replicas 3, --acks all.", "")
 
@@ -99,8 +99,7 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
     if chosen.target is None:
         raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
     instance = settings.instance_of(chosen)
-    words = [*settings.words_of_name(chosen.target, instance), *settings.words_of_values(instance)]
-    return Walk(instance, _command(words))
+    return Walk(instance, _command(chosen.target, instance))
 
 
 def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_file: Path | None) -> Walk:
@@ -118,9 +117,10 @@ def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_fi
     target = "" if model_file is not None else chosen.target or ""
     if target and target not in (name, f"{name}/{instance.protocol.name}"):
         raise UsageError(f"{origin} is a trace of {name}, not of {target}; leave the model out")
-    words = [*settings.words_of_name(name, instance), *settings.words_of_values(instance)]
-    return Walk.along(trace, step, _command(words))
+    return Walk.along(trace, step, _command(name, instance))
 
 
-def _command(words: list[str]) -> str:
+def _command(name: str, instance: Instance) -> str:
+    """The command that begins a walk through this model."""
+    words = (*settings.words_of_name(name, instance), *settings.words_of_values(instance))
     return shlex.join(["trace", "explore", *words])

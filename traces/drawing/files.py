@@ -64,7 +64,7 @@ def write(
         raise UsageError("--step applies only to --svg and --png; add one of them")
     contents = {path: makers[form]() for form, path in forms.items()}
     if len(contents) < len(forms):
-        raise UsageError("two options name the same file; give each another file")
+        raise UsageError("two options name the same file; give each a file of its own")
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)

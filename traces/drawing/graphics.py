@@ -102,8 +102,8 @@ class Fragment:
 
 
 def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
-    """Yield the boxes of the items of `after` that `before` lacks or contains with other content, and whether it is an
-    offset at which `before` has an entry and `after` has none, though the entry was not deleted."""
+    """Yield the boxes of the items of `after` that are new or have changed, each with whether it is an offset whose
+    entry was removed, other than by a deletion."""
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
@@ -112,7 +112,7 @@ def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
 
 
 SHORT = 1000
-"""The longest note, in characters, that identifies its lines by its text; a longer one does so by its hash."""
+"""Notes of at most this many characters identify their lines by their text, longer notes by a hash."""
 
 
 def draw_lane(lane: Lane) -> Fragment:

@@ -40,7 +40,7 @@ class PageText:
 
     verdict: str = ""
 
-    told: Sequence[Content] = ()
+    happened: Sequence[Content] = ()
     """What happened: which broker lost which record, how an endless behaviour continues."""
 
     why: Sequence[Content] = ()
@@ -69,7 +69,9 @@ def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> 
     if isinstance(trace, ForeignTrace):
         return PageText(about=about)
     indices = indices_of(trace.instance)
-    return PageText(trace.verdict or "", _told(trace), _why(trace), trace.command, _broken(trace), indices, about)
+    return PageText(
+        trace.verdict or "", _what_happened(trace), _why(trace), trace.command, _broken(trace), indices, about
+    )
 
 
 def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
@@ -84,7 +86,7 @@ def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
 
 
 def style_and_script(package: str) -> tuple[list[str], list[str]]:
-    """Return the style sheets and the scripts of a page that shows states: those of every such page, and page.css and
+    """Return the style sheets and the scripts of a page that shows states: those of all such pages, then page.css and
     page.js of a package."""
     styles = [beside(owner, "page.css") for owner in dict.fromkeys((__package__, package))]
     return styles, [beside(__package__, "lanes.js"), beside(package, "page.js")]
@@ -204,8 +206,8 @@ def variables_place() -> Element:
 
 def _aside(scene: Scene, text: PageText) -> Element:
     parts: list[Content] = [*text.about]
-    if text.told:
-        parts += [element("h2", "What happened"), *text.told]
+    if text.happened:
+        parts += [element("h2", "What happened"), *text.happened]
     if any(moment.fates for moment in scene.moments):
         parts += [element("h2", "Each record, and since which step"), table((), (), id="fates")]
     parts += [element("h2", "How to read it"), _legend(scene)]
@@ -277,7 +279,7 @@ def indices_of(instance: Instance) -> list[list[str]]:
     ]
 
 
-def _told(trace: Trace) -> list[Content]:
+def _what_happened(trace: Trace) -> list[Content]:
     """What happened: which broker promised a record and which step removed it; how an endless behaviour continues."""
     prop = trace.prop
     if prop is None:

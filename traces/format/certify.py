@@ -59,8 +59,10 @@ def certify(trace: Trace) -> None:
         if len(cells) != instance.cells:
             raise FalseTraceError(f"state {position} has {len(cells)} cells instead of {instance.cells}")
     _certify_values(trace)
-    if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
-        raise FalseTraceError(f"state 0 is {_nearest_difference(instance, trace.states[0])}")
+    first = trace.states[0]
+    if first not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
+        nearest = min(instance.initial_states, key=lambda initial: sum(map(operator.ne, initial, first)))
+        raise FalseTraceError(f"state 0 is not an initial state: {_difference(instance, nearest, first)}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
     if trace.erring is not None:
@@ -115,12 +117,6 @@ def _difference(instance: Instance, expected: Cells, stated: Cells) -> str:
     ((name, value),) = spelled_at(instance, expected, [position]).items()
     (stated_value,) = spelled_at(instance, stated, [position]).values()
     return f"{name} is {value}, but the trace says {stated_value}"
-
-
-def _nearest_difference(instance: Instance, stated: Cells) -> str:
-    """Why a state is not initial: the first difference from the initial state with the most equal cells."""
-    nearest = min(instance.initial_states, key=lambda initial: sum(map(operator.ne, initial, stated)))
-    return f"not an initial state: {_difference(instance, nearest, stated)}"
 
 
 def _certify_verdict(trace: Trace) -> None:
@@ -474,26 +470,26 @@ class Continuations:
 
 
 def continuations(
-    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset()
+    instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
     """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
-    `known`."""
+    `stuck`."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
-        cells_here = waiting.popleft()
-        if cells_here in known:
+        here = waiting.popleft()
+        if here in stuck:
             continue
-        if run.is_within(instance, cells_here) and (
-            error_in(instance, prop, (cells_here,), (), 0) is not None or run.holds(instance, prop, cells_here)
+        if run.is_within(instance, here) and (
+            error_in(instance, prop, (here,), (), 0) is not None or run.holds(instance, prop, here)
         ):
             return Continuations(True, frozenset(reached))
-        for _, after in possible_steps(instance, cells_here):
+        for _, after in possible_steps(instance, here):
             if after not in reached:
                 if len(reached) == MOST_STATES:
                     return Continuations(None, frozenset(reached))
                 reached.add(after)
                 waiting.append(after)
-    return Continuations(False, frozenset(reached) | known)
+    return Continuations(False, frozenset(reached) | stuck)
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:

@@ -67,20 +67,16 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
-    draft = draft_in(path.parent)
     try:
-        write_through(draft, content)
-        if replace:
-            draft.replace(path)
-        else:
-            give_name(draft, path)
+        with _draft(path.parent, content) as draft:
+            if replace:
+                draft.replace(path)
+            else:
+                give_name(draft, path)
     except FileExistsError:
         raise UsageError(f"{path}: exists already and is not overwritten; choose a new name, or add --force") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 DRAFT = ".draft-"
@@ -91,6 +87,18 @@ def draft_in(folder: Path) -> Path:
     """Return a path for a draft at which no other user can have put a file or a link, even in a folder that others can
     write to."""
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
+
+
+@contextlib.contextmanager
+def _draft(folder: Path, content: bytes) -> Iterator[Path]:
+    """A finished draft, which is removed at the end if it still has its name. Raises OSError."""
+    draft = draft_in(folder)
+    try:
+        write_through(draft, content)
+        yield draft
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def write_through(path: Path, content: bytes) -> None:
@@ -137,18 +145,14 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
             f"the trace is not written, because plain Python does not confirm it: {error}"
         ) from error
     content = to_text(trace).encode()
-    draft = draft_in(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_through(draft, content)
-        path = _publish(draft, folder / _stem(trace), content)
+        with _draft(folder, content) as draft:
+            path = _publish(draft, folder / _stem(trace), content)
     except OSError as error:
         raise UsageError(
             f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
     _point_latest_to(path)
     return path
 
@@ -187,14 +191,24 @@ def _point_latest_to(path: Path) -> None:
 
 def read(path: Path, model: Model | None = None) -> Trace:
     """Read and certify the trace in a file; `model` is the user's own model, if given. Raises UsageError."""
-    try:
+    with blaming(path):
         document = parse_document(read_text(path))
         trace = read_trace(document, model)
         certify_file(trace)
-        require_same_error(document, trace)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        stated, actual = document["#meta"]["isrcheck"].get("error"), _error(trace).get("error")
+        if stated != actual:
+            difference = f"its error is {_shown(stated)}, but the model's is {_shown(actual)}"
+            raise UsageError(f"{difference}; write the trace again")
     return trace
+
+
+@contextlib.contextmanager
+def blaming(part: object) -> Iterator[None]:
+    """Put the name of a file, or of a part of it, before the message of a UsageError."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{part}: {error}") from None
 
 
 def certify_file(trace: Trace) -> None:
@@ -208,13 +222,11 @@ def certify_file(trace: Trace) -> None:
 def read_header(path: Path) -> tuple[Header, int, int | None]:
     """Read the header of a file, unchecked, the number of its steps, and the state to which its loop returns. Raises
     UsageError."""
-    try:
+    with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
         states = len(document["states"])
         return header, states - 1 + header.has_erring_step, read_loop(document, states)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
 
 
 def changed(header: Header) -> list[str]:
@@ -259,7 +271,7 @@ FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
 INITIAL_ACTION = "init"
 MOST_NAMES = 1 << 16
-"""The number of first values of a cell that may have names; each other value is a number, or ends with it."""
+"""How many values of a cell, from the least on, may have names; other values are numbers, or end with them."""
 MOST_TEXT = 4096
 """The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
 
@@ -513,14 +525,12 @@ def read_trace(document: Mapping[str, Any], user_model: Model | None = None) -> 
     states: list[Cells] = []
     steps: list[Step] = []
     for position, state in enumerate(document["states"]):
-        try:
+        with blaming(f"state {position}"):
             states.append(_read_state(instance, state, position))
             if position:
                 steps.append(_read_step(instance, state))
             elif state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
                 raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
-        except UsageError as error:
-            raise UsageError(f"state {position}: {error}") from None
     if not states:
         raise UsageError("it has no states; write the trace again")
     ending, erring = (header.property_name, header.verdict), _read_erring(instance, header)
@@ -543,21 +553,12 @@ def read_loop(document: Mapping[str, Any], states: int) -> int | None:
 
 
 def _read_erring(instance: Instance, header: Header) -> Step | None:
-    if header.error is None or header.error["step"] is None:
+    if header.error is None or not header.has_erring_step:
         return None
     if set(header.error["step"]) != {ACTION, PICKS}:
         raise UsageError("its error names no step; write the trace again")
-    try:
+    with blaming("the step of its error"):
         return _read_step(instance, header.error["step"])
-    except UsageError as error:
-        raise UsageError(f"the step of its error: {error}") from None
-
-
-def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
-    """Check that the error in a file is the error of the model. Raises UsageError."""
-    stated, actual = document["#meta"]["isrcheck"].get("error"), _error(trace).get("error")
-    if stated != actual:
-        raise UsageError(f"its error is {_shown(stated)}, but the model's is {_shown(actual)}; write the trace again")
 
 
 def _instance(header: Header, model: Model) -> Instance:
@@ -728,7 +729,7 @@ def reproduction(
 
 
 def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
+    """Whether a command consists only of isrcheck's programs with these options, with nothing for a shell to expand."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -763,7 +764,7 @@ class Recheck:
 def recheck(path: Path, model_file: Path | None = None) -> Recheck:
     """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
     `model_file`, which executes that file. Raises UsageError."""
-    try:
+    with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
         if model_file is None and header.file is not None:
@@ -777,8 +778,6 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         if is_same:
             certify_file(trace)
         return _replayed(trace)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
 
 
 def _replayed(trace: Trace) -> Recheck:

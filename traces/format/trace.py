@@ -316,19 +316,15 @@ def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
     return f"{record}{''.join(indices[:outer])}.{part}{''.join(indices[outer:])}"
 
 
-def spell_cell_value(instance: Instance, position: int, value: int) -> str:
-    """Return the value of a cell as text; a number outside the cell's range is printed as a number."""
-    layout = _layout_at(instance, position)
-    return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
-
-
 def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
     """Return the values of the cells at these positions of a state as text, by name; a set or a queue is one value."""
     values = {}
     for at in positions:
         layout = _layout_at(instance, at)
         if layout.field.contents is None:
-            values[spell_cell(instance, at)] = spell_cell_value(instance, at, cells[at])
+            # A number outside the cell's range is printed as a number.
+            is_value = layout.low <= cells[at] <= layout.high
+            values[spell_cell(instance, at)] = spell_value(instance, layout, cells[at]) if is_value else str(cells[at])
         else:
             index = list(layout.indices())[at - layout.offset][:-1]
             values[spell_place(layout, index)] = spell_part(instance, layout, cells, index)

@@ -396,11 +396,6 @@ def _lose_power(s: State, broker: int, kept: int) -> str:
     return f"broker {broker} loses power" + (f", and with it {listed(lost)}" if lost else "")
 
 
-def _registers(context: StepContext) -> str:
-    """The broker that a KRaft controller elects when a broker registers."""
-    return _elected(context) if has_kraft(context.after) else ""
-
-
 def _stops_while_it_fetches(word: str) -> MessageFinder:
     return in_turn(sent("follower", "leader", _fetch_from, RESPONSE), befalls("follower", word, FAULT))
 
@@ -697,7 +692,10 @@ ACTIONS: Mapping[str, ActionView] = {
     ),
     "broker_restarts": ActionView(
         "broker {broker} starts again",
-        in_turn(befalls("broker", "restarts", ELECTION), _decides_at_most(_registers)),
+        in_turn(  # with KRaft, a broker that starts registers
+            befalls("broker", "restarts", ELECTION),
+            _decides_at_most(lambda context: _elected(context) if has_kraft(context.after) else ""),
+        ),
         removal="cuts it from its log when it restarts",
     ),
     "broker_loses_power": ActionView(

@@ -122,8 +122,8 @@ class PendingChange:
 
 
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
-    """Return the last change of the ISR by which the broker might have been in the ISR of record when the leader made a
-    promise without counting it."""
+    """Return the last change of the ISR that the leader did not count when it made a promise, though the change might
+    have put the broker into the ISR of record."""
     if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 

@@ -153,8 +153,8 @@ NEWS = 16
 """The width of the clients' column in a narrow table, which is that of `read_uncommitted`."""
 
 FILLED = ((10_000, 10_000), (22, 20), (22, 14), (18, 14), (15, 14))
-"""For each value of `stacked`, the width of the controller's column and of a broker's, which items fill as lines of
-text do, in the generations since 2.8: they have more items than lines would have room for."""
+"""For each value of `stacked`, the widths of the controller's column and of a broker's in the generations since 2.8.
+Items fill these columns as words fill lines, because there are too many items for a line each."""
 
 MOST_STACKED = 4
 """The largest value of `stacked` in `rows`, which gives the narrowest table."""

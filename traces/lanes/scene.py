@@ -168,7 +168,7 @@ def numbered(name: str, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Item:
-    """A part of a lane, if it is worth showing: as a sign in a table, and as a note on a page ("": in one of them)."""
+    """A part of a lane that is worth showing: its sign in a table, and its note on a page ("": not shown there)."""
 
     sign: str = ""
     note: str = ""

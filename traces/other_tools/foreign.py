@@ -17,14 +17,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files
 from isrcheck.traces.format.files import ACTION, PICKS
-from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, lines_of
+from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, Row, grid, lines_of
 
 # --------------------------------------------------------------------------------------------------------------- values
 
@@ -185,20 +184,16 @@ class ForeignTrace:
 
 def find(path: Path) -> ForeignTrace | None:
     """Return the trace of another tool in this file; None if isrcheck wrote it or it is not JSON. Raises UsageError."""
-    try:
+    with files.blaming(path):
         text = files.read_text(path)
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        return None if _is_ours(document) else read(document)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-
-
-def _is_ours(document: Any) -> bool:
-    meta = document.get("#meta") if isinstance(document, dict) else None
-    return isinstance(meta, dict) and "isrcheck" in meta
+        match document:
+            case {"#meta": {"isrcheck": _}}:
+                return None
+        return read(document)
 
 
 def read(document: Any) -> ForeignTrace:
@@ -275,10 +270,8 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
     for name, value in state.items():
         if name in ("#meta", ACTION, PICKS):
             continue
-        try:
+        with files.blaming(f"state {position}, {escaped(name)}"):
             values[escaped(name)] = spell_itf(value, spelling)
-        except UsageError as error:
-            raise UsageError(f"state {position}, {escaped(name)}: {error}") from None
     action = state.get(ACTION)
     if not isinstance(action, str) or not action:
         return values, None
@@ -332,10 +325,8 @@ def _read_tlc(document: Mapping[str, Any]) -> ForeignTrace:
 def _tlc_state(position: int, state: Any) -> dict[str, str]:
     if not isinstance(state, dict):
         raise UsageError(f"state {position} is not an object; the trace is damaged")
-    try:
+    with files.blaming(f"state {position}"):
         return {escaped(name): spell_tlc(value) for name, value in state.items()}
-    except UsageError as error:
-        raise UsageError(f"state {position}: {error}") from None
 
 
 def _tlc_action(action: Mapping[str, Any]) -> str:
@@ -384,13 +375,9 @@ def _table(foreign: ForeignTrace, width: int) -> list[str]:
         [line for name in changed(foreign, position) for line in _lines(_value(foreign, position, name), room)]
         for position in positions
     ]
-    table = [(["#"], ["step"], ["changes"])]
-    table += [([str(i)], steps[i], changes[i] or [UNCHANGED]) for i in positions]
-    return [
-        f"{GAP}{number:>{digits}}{GAP}{step:<{column}}{GAP}{change}".rstrip()
-        for row in table
-        for number, step, change in zip_longest(*row, fillvalue="")
-    ]
+    rows: list[Row] = [[("#".rjust(digits),), ("step",), ("changes",)]]
+    rows += [[(str(i).rjust(digits),), tuple(steps[i]), tuple(changes[i]) or (UNCHANGED,)] for i in positions]
+    return grid(rows)
 
 
 def step_of(foreign: ForeignTrace, position: int) -> str:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spell_configuration, spelled_at
+from isrcheck.traces.format.trace import Trace, heading, spell_configuration, spelled_at
 from isrcheck.traces.lanes.table import PLAIN, Look, Paint, Row, fitted, grid, widest, wrapped
-from isrcheck.traces.terminal.show import full_states
+from isrcheck.traces.terminal.show import full_states, outcome
 
 NAMES = ("A", "B")
 ABSENT = "-"
@@ -33,13 +32,11 @@ class Difference:
     def position(self) -> int | None:
         """The number of the first state that the traces reach by different steps, that differs in a cell of both, or
         that one trace lacks; None if the traces differ nowhere."""
-        longest = max(trace.length for trace in self.traces)
-        return next((position for position in range(longest + 1) if not self._agree(position)), None)
-
-    def _agree(self, position: int) -> bool:
-        if any(position > trace.length for trace in self.traces):
-            return False
-        return self.is_same_step(position) and not self.cells(position, position)
+        shortest, longest = sorted(trace.length for trace in self.traces)
+        for position in range(shortest + 1):
+            if not self.is_same_step(position) or self.cells(position, position):
+                return position
+        return None if shortest == longest else shortest + 1
 
     def is_same_step(self, position: int) -> bool:
         """Whether the traces reach the states of this number by the same step."""
@@ -82,12 +79,6 @@ def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
     return spelled_at(instance, cells, range(len(cells)))
 
 
-def refuse_different(first: str, second: str) -> None:
-    """Raise UsageError if the two traces are not of one model."""
-    if first != second:
-        raise UsageError(f"a trace of {first} and a trace of {second} cannot be compared; give two traces of one model")
-
-
 def tell(difference: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
     """Return the differences as lines; with `full`, every field of the common states."""
     first, position = difference.first, difference.position
@@ -119,11 +110,7 @@ def _steps(number: int) -> str:
 
 
 def _outcome(trace: Trace) -> str:
-    if trace.prop is None or trace.verdict is None:
-        return f"{_steps(trace.length)}, no property"
-    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {back(trace)}" if trace.loop is not None else ""
-    return f"{trace.verdict}{at}: {trace.prop.name}"
+    return f"{_steps(trace.length)}, no property" if trace.verdict is None else outcome(trace)
 
 
 def _common(trace: Trace, position: int, full: bool, look: Look) -> list[str]:

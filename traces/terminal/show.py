@@ -147,9 +147,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     prop = trace.prop
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
-    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {back(trace)}" if trace.loop is not None else ""
-    verdict = f"{trace.verdict}{at}: {prop.name}"
+    verdict = outcome(trace)
     # The coloured part is on the first line, even in a narrow terminal.
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
     end = min(len(verdict), len(first))
@@ -165,6 +163,12 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     if trace.verdict == NOT_INDUCTIVE:
         lines += wrapped(UNREACHABLE, width=look.width)
     return lines + fitted(failures.lines(trace), look.width)
+
+
+def outcome(trace: Trace) -> str:
+    """Return the verdict of a trace, where it falls, and the property."""
+    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
+    return f"{trace.verdict}{at}{f', {back(trace)}' if trace.loop is not None else ''}: {trace.property_name}"
 
 
 # ---------------------------------------------------------------------------------------------------- one state in full

@@ -25,7 +25,7 @@ from isrcheck.traces.format.why_false import false_guard, why_false
 BROKEN = (VIOLATED, PERMITTED)
 
 NOT_JUDGED_AHEAD = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
-"""What `Walk.turning` leaves out: each step would need a search of its own, or an endless behaviour."""
+"""The kinds that `Walk.turning` leaves out: they need a search of their own for each step, or an endless behaviour."""
 
 
 @dataclass(frozen=True)

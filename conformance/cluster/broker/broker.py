@@ -199,7 +199,7 @@ class Broker(Part):
         self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report to the controller the directory of the replica, which is not the one that the controller knows.
+        """Report to the controller the directory of the replica; the controller knows a different one.
         Errors: `ClusterError` if no process runs.
         """
         self._must_move()

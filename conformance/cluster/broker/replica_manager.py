@@ -215,7 +215,7 @@ class ReplicaManager(Part):
 
     @property
     def metadata_offset(self) -> int:
-        """How far this process has read the metadata log; -1 if it has read nothing, or there is none."""
+        """How far this process has read the metadata log; -1 if it has read nothing, or there is no such log."""
         return -1
 
     @property

@@ -122,7 +122,7 @@ class Producer:
         self._sequence = 0
         self._last_acknowledged = -1
         self.last_acknowledged_offset = -1
-        """The highest offset in a successful answer to this producer id; -1 if there is none."""
+        """The highest offset in a successful answer to this producer id; -1 before the first."""
         self._numbered: dict[int, Numbered] = {}  # by the number of the first request; below 0: from before the start
         self.leader_epoch = 0
         """The latest leader epoch that this producer has heard of, with STALE_METADATA_IGNORED; otherwise 0."""
@@ -183,7 +183,7 @@ class Producer:
         self.in_transaction = self._idempotent = True
 
     def end_transaction(self) -> None:
-        """End the transaction of this producer. Errors: `ClusterError` if there is none."""
+        """End the transaction of this producer. Errors: `ClusterError` outside a transaction."""
         if not self.in_transaction:
             raise ClusterError(f"producer {self.name} is in no transaction; begin one first")
         self.in_transaction = False

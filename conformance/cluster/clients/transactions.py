@@ -35,7 +35,7 @@ COORDINATOR = "coordinator"
 
 @dataclass(frozen=True)
 class Marker:
-    """One attempt to write a marker; `outcome` is None until a response was delivered, or the connection broke."""
+    """One attempt to write a marker; it has an `outcome` once a response was delivered, or the connection broke."""
 
     number: int
     producer: str

@@ -129,7 +129,7 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Notes the last high watermark of the partition that was not handled yet; None if there is none.
+    """Notes the last high watermark of the partition that was not handled yet; None if all were handled.
 
     Up to KAFKA-20634 it continues while its broker follows.
     """
@@ -278,7 +278,7 @@ class Event:
 
 
 class CoordinatorRuntime:
-    """The coordinator of one process of one broker. `context` is None unless it is active."""
+    """The coordinator of one process of one broker. `context`: its state while it is active, otherwise None."""
 
     def __init__(self, partition: Partition, switches: Switches, bug: CoordinatorBug | None) -> None:
         self._partition = partition
@@ -346,7 +346,7 @@ class CoordinatorRuntime:
             self._queue.append(Event(EventKind.LOAD, context.epoch))
 
     def handle_high_watermark(self) -> None:
-        """Handle the event that the high watermark has put in the queue. Errors: `ClusterError` if there is none."""
+        """Handle the event that the high watermark has queued. Errors: `ClusterError` without such an event."""
         context = self._active()
         if context.listener.noted is None:
             raise ClusterError("the coordinator has heard no high watermark that it has not handled")

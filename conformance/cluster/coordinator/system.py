@@ -26,7 +26,7 @@ from isrcheck.conformance.cluster.observe import ClusterView
 
 @dataclass(frozen=True)
 class HandledWrite:
-    """A write operation that the coordinator of a broker has handled, and its answer; None if there is none yet."""
+    """A write operation that the coordinator of a broker has handled, and its answer; None before the answer."""
 
     name: str
     kind: RecordKind

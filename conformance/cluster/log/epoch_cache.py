@@ -52,7 +52,7 @@ class LeaderEpochFileCache:
 
     @property
     def latest_epoch(self) -> int:
-        """The epoch of the last entry; -1 if there is none."""
+        """The epoch of the last entry; -1 without entries."""
         return self._entries[-1].leader_epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, leader_epoch: int, start_offset: int) -> bool:

@@ -128,7 +128,9 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The start of the earliest transaction without a marker below the high watermark; None if there is none."""
+        """The start of the earliest transaction without a marker below the high watermark; None without such a
+        transaction.
+        """
         ongoing = [each.transaction_first_offset for each in self._entries.values()]
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
         return min(firsts, default=None)

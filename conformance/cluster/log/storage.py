@@ -56,7 +56,7 @@ class MemoryStorage:
         self._epochs: tuple[EpochEntry, ...] = ()
         self._producers: ProducerSnapshot | None = None
         self.checkpointed_high_watermark = 0
-        """The value in replication-offset-checkpoint; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 before the first."""
         self._log_start_offset = 0
         self.recovery_point = 0
         """The offset below which every record is flushed."""
@@ -84,7 +84,7 @@ class MemoryStorage:
         self._producers = snapshot
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers; None if there is none."""
+        """The snapshot of the state of producers, or None."""
         return self._producers
 
     def checkpoint_high_watermark(self, offset: int) -> None:
@@ -138,7 +138,7 @@ class FileStorage:
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """The value in replication-offset-checkpoint; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 before the first."""
         return self._read_offset(HIGH_WATERMARKS)
 
     @property
@@ -201,7 +201,7 @@ class FileStorage:
             self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers; None if there is none."""
+        """The snapshot of the state of producers, or None."""
         for path in self._directory.glob(f"*{SNAPSHOT}"):
             rows = self._read(path.name, prefix="", columns=5)
             return ProducerSnapshot(int(path.stem), tuple((one, at, BatchMetadata(*last)) for one, at, *last in rows))

@@ -1,8 +1,8 @@
 """The requests and responses between brokers, the controller and clients, and the errors in them.
 
-A field that a generation lacks is None. A broker epoch is the number of the broker's process, which every message
-carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3, 4.4, 4.8,
-4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
+None stands for a field that a generation lacks. A broker epoch is the number of the broker's process, which every
+message carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3,
+4.4, 4.8, 4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
 """
 
 from __future__ import annotations

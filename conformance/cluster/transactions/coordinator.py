@@ -78,7 +78,7 @@ class TransactionMetadata:
 
     @property
     def decision(self) -> Control | None:
-        """The decision whose markers are being written; None if there is none."""
+        """The decision whose markers are being written; None outside of that."""
         return next((control for control, state in PREPARED.items() if state is self.state), None)
 
     @property
@@ -107,7 +107,7 @@ class TransactionMetadata:
         )
 
     def with_partition(self, partition: str, now: int) -> TransactionMetadata:
-        """The partition is part of the transaction, which begins if there is none. Kafka: prepareAddPartitions."""
+        """The partition is part of the transaction, which begins if none is open. Kafka: prepareAddPartitions."""
         started = self.started if self.state is TransactionState.ONGOING else now
         added = self.partitions | {partition}
         return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
@@ -406,7 +406,7 @@ class TransactionCoordinator:
     def handle_add_partitions(
         self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
     ) -> None:
-        """Add a partition to the transaction, which begins if there is none; or answer a leader whether the partition
+        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the partition
         is in it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
         """
         transactional_id, partition = request.transactional_id, request.partition

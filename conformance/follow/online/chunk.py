@@ -54,7 +54,7 @@ class Changes:
 
 
 class Outlook:
-    """What is known of a whole recording. Positions count the lines that say something, from 0 on."""
+    """The facts that are known of a whole recording. Positions count the lines that say something, from 0 on."""
 
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class Outlook:
 
     @property
     def lost(self) -> tuple[int, Line] | None:
-        """The first line that sends a record which no later line shows, with its position: perhaps the record has
+        """The position and line of the first `send` whose record no later line shows: perhaps the record has
         reached no broker."""
         return min(self._unseen.values(), key=lambda unseen: unseen[0], default=None)
 
@@ -144,7 +144,7 @@ class Outlook:
         self.most_open = max(self.most_open, len(self._open))
 
     def check(self) -> None:
-        """Check what only the whole recording shows. Raises UsageError."""
+        """Check the rules about whole recordings. Raises UsageError."""
         if self.epochs:
             self._consistency.without_epoch(self._without_epoch)
 
@@ -173,7 +173,7 @@ def outlook_of(path: Path, objects: Objects) -> Outlook:
 
 @dataclass
 class Past:
-    """What is known from the passed lines."""
+    """The facts that are known from the passed lines."""
 
     position: int = 0
 
@@ -249,7 +249,7 @@ class Past:
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """The lines that stand for the past, in terms of the window."""
+        """A few past lines on which later lines depend, in terms of the window."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
@@ -285,7 +285,7 @@ class Chunk:
     """The same lines as they were recorded."""
 
     blocked: FalseLine | UnfitLine | None
-    """Why the line after them cannot be in this chunk; None: there is no room for its record, or its turn has not
+    """Why the line after `end` cannot be in this chunk; None: there is no room for its record, or its turn has not
     come."""
 
     is_full: bool
@@ -347,7 +347,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """The lines that named the leaders of earlier epochs to which some of these lines return."""
+    """The lines that named the leaders of earlier epochs, for lines that return to those epochs."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]
@@ -355,7 +355,7 @@ def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
 
 
 def _later(position: int, window: Window, past: Past, passed: Sequence[Line], outlook: Outlook) -> Iterator[Line]:
-    """The later lines on which steps before them depend."""
+    """The lines after the chunk on which steps of the chunk depend."""
     newest = past.newest
     for line in passed:
         if isinstance(line, Metadata) and (newest is None or not is_earlier(line, newest)):

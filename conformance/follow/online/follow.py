@@ -15,7 +15,7 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
-from isrcheck.commands.exit_codes import DONE, VIOLATED
+from isrcheck.commands.exit_codes import DIVERGED, DONE, INTERRUPTED, UNDECIDED, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, followed, next_chunk, outlook_of
 from isrcheck.conformance.follow.online.moving import (
@@ -83,20 +83,20 @@ class Cost:
 
 @dataclass(frozen=True)
 class Online:
-    """What all verdicts have in common."""
+    """The fields of every verdict."""
 
     path: Path
     generation: str
     cost: Cost
 
     unchecked: int
-    """The number of lines of which a part before the window was not checked."""
+    """The number of lines whose part before the window was not checked."""
 
     left_out: str | None
     """The possibilities that were not followed, and from which line on; None: all were followed."""
 
     unused: str = field(default="", kw_only=True)
-    """What the recording holds beside its lines."""
+    """The contents of the recording beside its lines."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ class Followed(Online):
     """There is a behaviour of the model in which all lines are true."""
 
     keeps: bool | None
-    """Whether one of these behaviours loses no acknowledged record without permission; None: undecided."""
+    """Whether one such behaviour loses no acknowledged record without permission; None: undecided."""
 
     lost: Line | None = None
     """If `keeps` is False: the first line before which every behaviour has lost a record."""
 
     @property
     def exit_code(self) -> int:
-        """12 if every behaviour loses a record, as for a recording that is followed as a whole."""
+        """VIOLATED if every behaviour loses a record, as for a recording that is followed as a whole."""
         return VIOLATED if self.keeps is False else DONE
 
 
@@ -133,7 +133,7 @@ class RejectedOnline(Online):
 
     offset: int
     partition_epoch: int
-    exit_code: int = 20
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,7 @@ class UndecidedOnline(Online):
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 if the user ended the search."""
-        return 130 if self.why == "interrupt" else 3
+        return INTERRUPTED if self.why == "interrupt" else UNDECIDED
 
 
 OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
@@ -157,7 +156,7 @@ OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
 
 @dataclass(frozen=True)
 class Kept:
-    """What monitors hold, spelled out: for each broker the observed checkpoints of its process, how many of them have
+    """The values of monitors, spelled out: for each broker the observed checkpoints of its process, how many of these
     occurred, and the high watermarks since the last one; for each record whether it was acknowledged elsewhere.
 
     Offsets are counted as in the recording, records by name.
@@ -232,10 +231,10 @@ MOST_EPOCHS, MOST_CHANGES = 6, 12
 
 
 UNSENT = "no line sends the records of {0.spot}; they are assumed to be sent only shortly before a line shows them"
-"""What is left out of a recording without `send` lines that is longer than a chunk."""
+"""The possibilities left out of a recording without `send` lines that is longer than a chunk."""
 
 LOST = "no line shows the record of {0.spot} after it was sent, and behaviours in which it reaches nobody are left out"
-"""What is left out after a line that sends a record of unknown fate."""
+"""The possibilities left out after a line that sends a record of unknown fate."""
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
 """Claims of a chunk refer to each other. Only the garbage collector frees them, and it rarely runs by itself."""
@@ -308,7 +307,7 @@ def follow_online(
 
 
 def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with what is not used; undecided instead, after a line about something that is not modelled."""
+    """The outcome with the unused parts; undecided instead, after a line about something that is not modelled."""
     outcome = replace(outcome, unused=unused_in(remarks))
     line = outcome.lost if isinstance(outcome, Followed) else outcome.line
     unmodelled = next((remark for remark in remarks if remark.unmodelled), None)
@@ -514,7 +513,7 @@ class _Following:
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """What is left out at this line, if a record of unknown fate was sent before it."""
+        """Note that possibilities are left out here, if a record of unknown fate was sent before."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:
@@ -529,7 +528,7 @@ class _Following:
 
 
 def _distinct(states: Words, memory: Kept) -> Possible:
-    """The states with what is remembered of them, each pair once."""
+    """The states with their monitors, each pair once."""
     columns = [*memory.sighted, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
     rows = np.column_stack([states, *(column.astype(np.uint64) for column in columns)])
     _, first = np.unique(rows, axis=0, return_index=True)

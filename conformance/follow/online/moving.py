@@ -35,7 +35,7 @@ Cube = NDArray[np.int16]
 
 
 class Table:
-    """States that can be changed, all at once."""
+    """States as a table of columns, so that a variable changes in all states at once."""
 
     def __init__(self, instance: Instance, layout: Layout, states: Words) -> None:
         self.instance = instance
@@ -213,7 +213,7 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """The cached epochs that start up to the guard, by broker; None if states differ in them."""
+        """The cached epochs that start at or before the guard, by broker; None if states differ in them."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}
@@ -229,7 +229,7 @@ class _Try:
         return caches
 
     def _epoch_shift(self) -> int:
-        """What is subtracted from leader epochs: all that are in use become 1 or more, unless they are already less."""
+        """The number to subtract from leader epochs: those in use become 1 or more, unless they are already less."""
         least = min((int(values.min()) for values in self._live_epochs() if values.size), default=0)
         return max(0, least - 1)
 

@@ -131,7 +131,7 @@ class ChunkSearch(ObservationSearch):
         self._pass_and_add(states, monitors, nothing, nothing)
 
     def follow(self) -> None:
-        """Find the states before each line; `at` is then the end of the chunk, or the first line that none passes."""
+        """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
         try:
             self._note_best()
             for line in range(self.chunk.first, self.chunk.end):
@@ -205,7 +205,7 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """A line of the chunk, mostly its end, and the states before it, with their monitors.
+        """A line of the chunk, in most cases its end, and the states before the line, with their monitors.
 
         There are no states if each of them breaks the promise.
         """
@@ -220,5 +220,5 @@ class ChunkSearch(ObservationSearch):
         return rows[:, : self.nodes.words], rows[:, self.nodes.words]
 
     def here(self) -> tuple[Words, Words]:
-        """The states before the line that none of them passes, and their monitors."""
+        """The states before the line that no state passes, and their monitors."""
         return self._split(self.nodes.all())

@@ -160,15 +160,15 @@ class LineReader:
         return [(offset - first, NULL if value is None else value) for offset, value in pairs if offset >= first]
 
     def records(self, key: str) -> tuple[str, ...]:
-        """The values in such a list."""
+        """The values in a list of pairs of offset and value."""
         return tuple(value for _, value in self.pairs(key))
 
     def offsets(self, key: str) -> tuple[int, ...]:
-        """The offsets in such a list."""
+        """The offsets in a list of pairs of offset and value."""
         return tuple(offset for offset, _ in self.pairs(key))
 
     def log(self, key: str) -> tuple[str, ...]:
-        """The values in such a list, which has no gaps."""
+        """The values in a list of pairs of offset and value without gaps."""
         pairs = self.pairs(key)
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
@@ -177,7 +177,7 @@ class LineReader:
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
-        """The leader epochs of the records in such a list, without those before the first offset."""
+        """The leader epochs of the records under the key `of`, without those before the first offset."""
         epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
         if epochs is None:
             return None
@@ -283,10 +283,10 @@ class Line:
     """One line. A kind of line overrides the methods about which it says something."""
 
     number: int
-    """Its position in the file."""
+    """The position of the line in the file."""
 
     n: int
-    """The number that the line itself gives."""
+    """The number that the line states."""
 
     source: str | None = field(default=None, kw_only=True)
     """The file or folder beside the recording from which the line comes; None: the recording itself."""
@@ -312,7 +312,7 @@ class Line:
     @classmethod
     @cache
     def keys(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
-        """The fields that its JSON gives: name, key, kind of the values, and how they are read."""
+        """The fields that JSON gives: name, key, kind of the values, and how they are read."""
         read = [(field.name, field.metadata) for field in fields(cls) if field.metadata]
         return [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in read]
 
@@ -338,102 +338,102 @@ class Line:
     # ------------------------------------------------------------------------------------------------ what it shows
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
-        """Its values of these kinds, except None."""
+        """The values of these kinds in the line, except None."""
         values = (getattr(self, name) for name, _, kind, _ in self.keys() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """The line with its values of these kinds changed, except None."""
+        """The line with the values of these kinds changed, except None."""
         old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
         new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether it says something about the state, a fault or a request."""
+        """Whether the line says something about the state, a fault or a request."""
         return True
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The records that it shows in a log, in order."""
+        """The records that the line shows in a log, in order."""
         return ()
 
     @property
     def held_at(self) -> Sequence[int]:
-        """Their offsets."""
+        """The offsets of the records in `held`."""
         return ()
 
     @property
     def held_in(self) -> tuple[int, ...] | None:
-        """Their leader epochs; None: it does not show them."""
+        """The leader epochs of the records in `held`; None: the line does not show them."""
         return next(iter(self.all(LineReader.epochs)), None)
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The records that it names, in its order."""
+        """The records that the line names, in order."""
         return self.held or tuple(self.all(LineReader.record))
 
     @property
     def placed(self) -> Iterator[tuple[str, int, int]]:
-        """The records that it shows at an offset, each with its offset and its leader epoch, or UNKNOWN."""
+        """The records that the line shows at an offset: value, offset, and leader epoch or UNKNOWN."""
         yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
 
     def named_since(self, offset: int) -> Sequence[str]:
-        """The records that it names, in logs from an offset on."""
+        """The records that the line names, in logs from an offset on."""
         in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
         return in_logs if self.held else self.named
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether it shows that a record, which was acknowledged at this offset if known, is not in the log."""
+        """Whether the line shows that a record, acknowledged at this offset if known, is not in the log."""
         return False
 
     @property
     def bounds(self) -> Sequence[int]:
-        """The offsets that it names other than as the place of a record."""
+        """The offsets that the line names other than as the place of a record."""
         return self.all(LineReader.offset)
 
     @property
     def epochs(self) -> Sequence[int]:
-        """The leader epochs that it shows."""
+        """The leader epochs that the line shows."""
         return [*self.all(LineReader.epoch), *(self.held_in or ())]
 
     @property
     def metadata_epoch(self) -> int | None:
-        """The leader epoch that it shows, if it is about the metadata of the cluster."""
+        """The leader epoch that the line shows, if the line is about the metadata of the cluster."""
         return None
 
     @property
     def replica_brokers(self) -> frozenset[int]:
-        """The brokers that it shows to hold the partition."""
+        """The brokers that the line shows to hold the partition."""
         return frozenset(self.all(LineReader.replica)).union(*self.all(LineReader.replicas))
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark it reads."""
+        """The broker whose high watermark the line reads."""
         return None
 
     @property
     def passing(self) -> Passing:
-        """When a path passes it."""
+        """When a path passes the line."""
         return Passing.AT_ONCE
 
     # ----------------------------------------------------------------------------------------------- what it claims
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The conditions that it imposes on the state in which it was recorded."""
+        """The conditions that the line imposes on the state in which it was recorded."""
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules about it that no single guard states, where these claims are true in none of these states."""
+        """The rules about the line that no single guard states, where these claims are true in none of the states."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine, and FalseLine."""
+        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine and FalseLine."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """What a later line, or an earlier one, says of leaders, ISR, requests, faults, or a checkpoint."""
+        """What a line outside the window says of leaders, ISR, requests, faults, or a checkpoint."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -620,24 +620,11 @@ class Disk(Line):
     def claims(self, place: Place) -> Iterator[Claim]:
         """The broker has this log, these epochs, this cache of epochs, and has had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
-        offsets = range(place.log_size)
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
             return
-        padding = [NONE] * (place.log_size - len(self.log))
-        yield place.equal(
-            f"the log of {name} is {place.listed(self.log)}",
-            [("log_record", replica, offset) for offset in offsets],
-            [*map(place.names.record, self.log), *padding],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of its records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in offsets],
-                [*(epoch - first for epoch in self.batch_epochs), *padding],
-                place.spell_epochs,
-            )
+        says = f"the log of {name} is {place.listed(self.log)}"
+        yield from _claims_of_log(self, says, "its", range(place.log_size), place)
         if self.epoch_cache is not None:
             yield self._cache_claim(place, replica, {epoch - first: offset for epoch, offset in self.epoch_cache})
         if self.checkpoint is not None:
@@ -688,7 +675,7 @@ class Disk(Line):
         )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """What a checkpoint is, if that claim is false."""
+        """What a checkpoint is, if the claim about the checkpoint is false."""
         if any(not claim.cells for claim in false):
             yield (
                 "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
@@ -1016,24 +1003,22 @@ class Holds(Records):
         return f"broker {self.broker} has {_spelled(self.records)} at {_spelled(self.offsets)}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        replica, first = place.names.replica(self.broker), place.names.first_epoch
         says = f"broker {self.broker} has {place.listed(self.records)} at {place.listed(self.offsets)}"
         if any(offset >= place.log_size for offset in self.offsets):
             yield place.never(says, f"no log has more than {place.log_size} records")
             return
-        yield place.equal(
-            says,
-            [("log_record", replica, offset) for offset in self.offsets],
-            [place.names.record(value) for value in self.records],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of these records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in self.offsets],
-                [epoch - first for epoch in self.batch_epochs],
-                place.spell_epochs,
-            )
+        yield from _claims_of_log(self, says, "these", self.offsets, place)
+
+
+def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
+    """The claims that the broker's log has the records of a line, then none, at these offsets; with their epochs."""
+    replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
+    records = [*map(place.names.record, line.held), *rest]
+    yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
+    if line.batch_epochs is not None:
+        says = f"the epochs of {whose} records are {place.listed(line.batch_epochs)}"
+        epochs = [*(epoch - place.names.first_epoch for epoch in line.batch_epochs), *rest]
+        yield place.equal(says, [("log_epoch", replica, offset) for offset in offsets], epochs, place.spell_epochs)
 
 
 # ------------------------------------------------------------------------------------- lines about leaders and requests

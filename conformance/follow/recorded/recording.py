@@ -100,7 +100,7 @@ class Recording(Names):
     """The removed `send` lines, whose records reach no broker."""
 
     remarks: tuple[Remark, ...] = ()
-    """What is not modelled, and what is not used."""
+    """The remarks about events that are not modelled, and about parts that are not used."""
 
     first_replicas: int = 0
     """How many of the brokers are the replicas at the beginning, if the partition is reassigned; 0: it is not."""
@@ -201,7 +201,7 @@ def since_start(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 class Consistency:
-    """What later lines must not contradict: the conditions of brokers, and the acks of producers."""
+    """The facts that later lines must not contradict: the conditions of brokers, and the acks of producers."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

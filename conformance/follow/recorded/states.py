@@ -106,10 +106,10 @@ class Claim:
     """One condition on a state, evaluated on many states at once."""
 
     says: str
-    """Its text."""
+    """The condition in words."""
 
     is_true: Callable[[Words, Words], Truths]
-    """For each of many states and their monitors, whether it is true."""
+    """For each of many states and their monitors, whether the condition is true."""
 
     columns: Callable[[Words, Words], list[Numbers]]
     """The values in the states that the condition is about."""

@@ -39,13 +39,13 @@ class Move:
     records: int
     epochs: int
     partition_epochs: int
-    """What is subtracted from record numbers, leader epochs and partition epochs."""
+    """The numbers that are subtracted from record numbers, leader epochs and partition epochs."""
 
     numbers: tuple[int, ...]
     """The settled records up to the guard, by number."""
 
     number_epochs: tuple[int, ...]
-    """Their leader epochs."""
+    """The leader epochs of the settled records up to the guard."""
 
     shorts: Mapping[int, Short]
     """The logs that end before the guard, by broker."""
@@ -59,7 +59,7 @@ class Move:
 
 @dataclass(frozen=True)
 class ShortLog(Short):
-    """Such a log, counted as in the recording, and its digests."""
+    """A log that ends before the guard, counted as in the recording, with its digests."""
 
     digests: Digests
 

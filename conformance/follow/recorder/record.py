@@ -408,8 +408,7 @@ class RecordedRun:
         elif down:
             self.start_broker(broker)
         elif broker == view.controller.leader or (self.plan.asks_controller and self.random.random() < 0.5):
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.start_broker(broker)
         elif self.plan.asks_controller or self.random.random() < 0.3:
             for candidate in (broker, view.controller.leader):
@@ -428,8 +427,7 @@ class RecordedRun:
         elif is_down:
             self.cluster.end_session(broker)
         elif self.random.random() < 0.5:
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.cluster.end_session(broker)
             if self.cluster.may_register(broker):
                 self.start_broker(broker)
@@ -439,13 +437,15 @@ class RecordedRun:
     def elect(self, name: str, *arguments: Any) -> None:
         """Ask the controller for an election; refused requests have no effect."""
         try:
-            if name == "elect":
-                self.cluster.elect(*arguments)
-            else:
-                self.cluster.notice_dead(*arguments)
+            (self.cluster.elect if name == "elect" else self.cluster.notice_dead)(*arguments)
         except ClusterError:
             return
         self.watch(Act(self.cluster.now, name, tuple(getattr(argument, "value", argument) for argument in arguments)))
+
+    def crash(self, broker: int) -> None:
+        """Crash a broker that runs."""
+        self.cluster.crash(broker)
+        self.watch(Act(self.cluster.now, "crash", (broker,)))
 
     def start_broker(self, broker: int) -> None:
         """Start a broker that is down."""

@@ -194,7 +194,7 @@ class RandomActs(Acts):
 
     @property
     def durable(self) -> TransactionMetadata:
-        """What the coordinator's log says."""
+        """The content of the coordinator's log."""
         return self.system.coordinator.states.states[TRANSACTIONAL_ID]
 
     @property
@@ -564,7 +564,7 @@ class TransactionsRun:
         return {key: self._variables.part(key).spell(cells) for key, cells in observed.items()}
 
     def _observed(self) -> Observed | None:
-        """What is observed now, by log key; None if the model has no room for it."""
+        """The present observations, by log key; None if the model has no room for them."""
         acts, instance, observed = self._acts, self._plan.instance, Observed()
         acts.seen.note(acts.system)
         for key, value in _by_key(project(acts.system, acts.seen, instance.configuration)):

@@ -24,6 +24,8 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
+from isrcheck.commands.exit_codes import DIVERGED, DONE, INTERRUPTED, NOTHING, UNDECIDED
+from isrcheck.commands.exit_codes import VIOLATED as VIOLATION
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.recording import (
     MOST_REQUESTS,
@@ -123,7 +125,7 @@ class NothingToFollow:
     """The recording says nothing about any state."""
 
     path: Path
-    exit_code: int = 21
+    exit_code: int = NOTHING
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,9 @@ class Explained:
 
     @property
     def exit_code(self) -> int:
-        """12 if a property is violated, as for a search that finds the violation."""
-        return 12 if any(failure.verdict == VIOLATED for failure in self.failures) else 0
+        """VIOLATION if a property is violated, as for a search that finds the violation."""
+        is_violated = any(failure.verdict == VIOLATED for failure in self.failures)
+        return VIOLATION if is_violated else DONE
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ class Rejected:
     search: ObservationSearch
     """The search, which still holds these states, so that the report can say what excludes the line."""
 
-    exit_code: int = 20
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class RejectedAfter:
     line: Line
     why: str
     effort: Effort
-    exit_code: int = 20
+    exit_code: int = DIVERGED
 
 
 @dataclass(frozen=True)
@@ -223,8 +226,7 @@ class Undecided:
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 if the user ended the search."""
-        return 130 if self.why == "interrupt" else 3
+        return INTERRUPTED if self.why == "interrupt" else UNDECIDED
 
 
 Outcome = Explained | Rejected | RejectedAfter | Undecided | NothingToFollow

@@ -205,7 +205,7 @@ class Nodes:
         return self.store.states[: self.store.count * width].reshape(-1, width)
 
     def monitors(self) -> Words:
-        """Their monitors."""
+        """The monitors of these nodes."""
         return self.all()[:, self.words]
 
     def of(self, nodes: Numbers) -> tuple[Words, Words]:

@@ -160,17 +160,8 @@ MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_wate
 """The keys of a disk line."""
 
 
-@dataclass(frozen=True)
-class LineBeside:
-    """A line of observations.ndjson."""
-
-    number: int
-    t: float
-    keys: Mapping[str, Any]
-
-
-def lines_beside(wire: Path) -> Iterator[LineBeside]:
-    """The lines of observations.ndjson beside a wire recording, if there is one. Raises UsageError."""
+def lines_beside(wire: Path) -> Iterator[Happening]:
+    """The lines of observations.ndjson beside a wire recording, if there is such a file. Raises UsageError."""
     path = wire.parent / FILE
     if not path.exists():
         return
@@ -185,16 +176,13 @@ def lines_beside(wire: Path) -> Iterator[LineBeside]:
         if isinstance(t, bool) or not isinstance(t, int | float):
             raise bad_line(path, number, '"t" has to be the seconds since the start; give it')
         read_line(path, number, keys)
-        yield LineBeside(number, t, keys)
+        yield Happening(number, number, t, str(keys.get("what", keys["kind"])), keys)
 
 
 def happenings_beside(wire: Path | None) -> Iterator[Happening]:
     """What people and clients did according to observations.ndjson beside a wire recording. Raises UsageError."""
-    for line in () if wire is None else lines_beside(wire):
-        kind = line.keys["kind"]
-        if kind in ("fault", "acked", "client_read"):
-            kind_of_act = str(line.keys.get("what", kind))
-            yield Happening(line.number, line.number, line.t, kind_of_act, line.keys)
+    lines = () if wire is None else lines_beside(wire)
+    return (line for line in lines if line.keys["kind"] in ("fault", "acked", "client_read"))
 
 
 def settings_beside(wire: Path | None, survey: Survey) -> None:
@@ -252,7 +240,7 @@ class LinesBeside:
             except UnreadableError as error:
                 raise bad_line(self.path, line.number, error) from None
 
-    def _take(self, line: LineBeside) -> Iterator[Observation]:
+    def _take(self, line: Happening) -> Iterator[Observation]:
         kind, keys = line.keys["kind"], line.keys
         if kind == "disk":
             yield from self._disk(line)
@@ -269,7 +257,7 @@ class LinesBeside:
             is_new = not self._is_in_the_traffic(line, keys["what"])
             yield from self.traffic.befall(keys["what"], keys["broker"], keys.get("peer")) if is_new else ()
 
-    def _disk(self, line: LineBeside) -> Iterator[Observation]:
+    def _disk(self, line: Happening) -> Iterator[Observation]:
         broker, log = line.keys["broker"], line.keys["log"]
         shown, at = self.traffic.shown_logs.get(broker), self.traffic.shown_at.get(broker, 0.0)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
@@ -289,7 +277,7 @@ class LinesBeside:
             )
         yield from self.traffic.acks([(value, offset)])
 
-    def _is_in_the_traffic(self, line: LineBeside, kind: str) -> bool:
+    def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
         """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
         for happening in self.happenings:
             if (

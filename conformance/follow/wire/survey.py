@@ -267,7 +267,7 @@ class Partition:
     """What a recording shows of a partition."""
 
     replicas: set[int] | None = None
-    """None: no Metadata response names it."""
+    """None: no Metadata response names the partition."""
 
     fetching: set[int] | None = None
     """The followers, with the brokers that they fetch from; None: no follower fetches it."""

@@ -40,7 +40,7 @@ UNUSED = {
     "notes": ("note", "about no fault"),
     "others": ("message", "about neither logs nor leaders nor ISR"),
 }
-"""What gives no observation, by the names of the counts: a noun, and which they are."""
+"""For each count of messages without an observation: a noun, and which of them are counted."""
 
 
 class Unused:

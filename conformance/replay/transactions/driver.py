@@ -55,7 +55,9 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """The first step in which a producer learns of an outcome before an answer, as a reason; None if there is none."""
+    """The first step in which a producer learns of an outcome before an answer, as a reason; None if every outcome is
+    answered.
+    """
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -168,7 +170,7 @@ class Acts:
         self.system.producers[producer].end_transaction(Control.ABORT)
 
     def producer_learns_of_commit(self, producer: int) -> None:
-        """The answer arrives; if there is none, the producer sends EndTxn again."""
+        """The answer arrives; without one, the producer sends EndTxn again."""
         answer = self.answer_to(self.system.producers[producer].request)
         if answer is None:
             self.deliver_request(producer)
@@ -321,7 +323,7 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The answer to the leader arrives; if there is none, another copy of the record makes the leader ask again."""
+        """The answer to the leader arrives; without one, a further copy of the record makes the leader ask again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -419,7 +421,7 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of that marker. Raises ClusterError if there is none."""
+        """The number of that marker. Raises ClusterError if no answer is awaited."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")

@@ -14,6 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    configuration,
+    define,
+    domain,
+    helper,
+    model,
+    state,
+)
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.proofs.prove import prove
@@ -61,26 +72,16 @@ class Case:
         return Program(self.name, head + self.text, library=None if self.library is None else head + self.library)
 
 
-FILLED = """
-class State:
-    f = field(Node, values=between(0, 2))
-    last = field(values=between(0, 2))
-    is_over = field(values=Flag)
-@action
-def fills(s, x: Node):
-    require(not s.is_over and s.f[x] < {most})
-    s.f[x] += 1
-"""
+FILLED = model(
+    state("f[Node]: between(0, 2)", "last: between(0, 2)", "is_over: Flag"),
+    action("fills(s, x: Node)", "require(not s.is_over and s.f[x] < {most})", "s.f[x] += 1"),
+)
 """Nodes are filled, until an action looks at them; what it sees must not depend on their order."""
 
-SEES = """
-@always
-def is_not_zero(s):
-    return not s.is_over or s.last != 0 or sum(s.f[n] for n in Node) != {sum}
-@always
-def is_not_one(s):
-    return not s.is_over or s.last != 1 or sum(s.f[n] for n in Node) != {sum}
-"""
+SEES = model(
+    claim("always", "is_not_zero(s)", "not s.is_over or s.last != 0 or sum(s.f[n] for n in Node) != {sum}"),
+    claim("always", "is_not_one(s)", "not s.is_over or s.last != 1 or sum(s.f[n] for n in Node) != {sum}"),
+)
 
 
 def seen(looks: str, most: int, total: int) -> str:
@@ -88,28 +89,14 @@ def seen(looks: str, most: int, total: int) -> str:
     return FILLED.format(most=most) + looks + SEES.format(sum=total)
 
 
-LOOP_OVER_A_SET = """
-class State:
-    z = field(values=Set(of=Node))
-    last = field(values=between(0, 2))
-def last_of(s, x):
-    for x in s.z:
-        pass
-    return x
-@action
-def fills(s, y: Node):
-    s.z.add(y)
-@action
-def looks(s, x: Node):
-    require(x != 2)
-    {looks}
-@always
-def is_not_one_unless_a_member(s):
-    return s.last != 1 or 1 in s.z
-@always
-def is_not_two_unless_a_member(s):
-    return s.last != 2 or 2 in s.z
-"""
+LOOP_OVER_A_SET = model(
+    state("z: Set(of=Node)", "last: between(0, 2)"),
+    define("", "last_of(s, x)", "for x in s.z:", "    pass", "return x"),
+    action("fills(s, y: Node)", "s.z.add(y)"),
+    action("looks(s, x: Node)", "require(x != 2)", "{looks}"),
+    claim("always", "is_not_one_unless_a_member(s)", "s.last != 1 or 1 in s.z"),
+    claim("always", "is_not_two_unless_a_member(s)", "s.last != 2 or 2 in s.z"),
+)
 MEMBERS: Depths = {"is_not_one_unless_a_member": 1, "is_not_two_unless_a_member": None}
 
 CASES = (
@@ -127,23 +114,19 @@ CASES = (
     ),
     Case(
         "a_loop_over_a_subset_reuses_a_parameter",
-        """
-class Some(Subset, of=Node):
-    pass
-class State:
-    last = field(values=between(0, 2))
-    is_over = field(values=Flag)
-@action
-def looks(s, some: Some, x: Node):
-    require(not s.is_over and not (0 in some) and not (1 in some))
-    for x in some:
-        pass
-    s.last = x
-    s.is_over = True
-@always
-def is_two(s):
-    return not s.is_over or s.last == 2
-""",
+        model(
+            block("Some(Subset, of=Node)", "pass"),
+            state("last: between(0, 2)", "is_over: Flag"),
+            action(
+                "looks(s, some: Some, x: Node)",
+                "require(not s.is_over and not (0 in some) and not (1 in some))",
+                "for x in some:",
+                "    pass",
+                "s.last = x",
+                "s.is_over = True",
+            ),
+            claim("always", "is_two(s)", "not s.is_over or s.last == 2"),
+        ),
         {"is_two": 1},
         4,
         "the order of this loop's elements decides what x becomes",
@@ -172,25 +155,18 @@ def claim(s):
     ),
     Case(
         "two_modules_have_an_enumeration_of_one_name",
-        """
-from two_modules_have_an_enumeration_of_one_name_library import is_x
-class Role(IntEnum):
-    X = 1
-    Y = 0
-class State:
-    role = field(Node, values=Role)
-    is_over = field(values=Flag)
-def is_own_x(s, n):
-    return s.role[n] == Role.X
-@action
-def turns(s, x: Node):
-    require(not s.is_over)
-    s.role[x] = 1
-    s.is_over = True
-@always
-def claim(s):
-    return not s.is_over or any(is_own_x(s, a) and is_x(s, b) for a in Node for b in Node if a < b)
-""",
+        model(
+            "from two_modules_have_an_enumeration_of_one_name_library import is_x\n",
+            block("Role(IntEnum)", "X = 1", "Y = 0"),
+            state("role[Node]: Role", "is_over: Flag"),
+            helper("is_own_x(s, n)", "s.role[n] == Role.X"),
+            action("turns(s, x: Node)", "require(not s.is_over)", "s.role[x] = 1", "s.is_over = True"),
+            claim(
+                "always",
+                "claim(s)",
+                "not s.is_over or any(is_own_x(s, a) and is_x(s, b) for a in Node for b in Node if a < b)",
+            ),
+        ),
         {"claim": 1},
         4,
         "`a < b` orders elements",
@@ -233,30 +209,20 @@ def is_full(s, n):
     ),
     Case(
         "a_generator_has_the_name_of_a_parameter",
-        """
-class State:
-    f = field(Node, values=Flag)
-    g = field(Node, values=Flag)
-    is_over = field(values=Flag)
-def some(s, x):
-    return any(s.f[x] for x in Node)
-@action
-def sets(s, x: Node):
-    require(not any(s.g[n] for n in Node))
-    s.g[x] = True
-@action
-def spreads(s):
-    require(not s.is_over)
-    for r in Node:
-        s.f[r] = s.g[r] or some(s, r)
-    s.is_over = True
-@always
-def is_not_everywhere(s):
-    return not all(s.f[n] for n in Node)
-@always
-def is_not_once(s):
-    return sum(1 for n in Node if s.f[n]) != 1
-""",
+        model(
+            state("f[Node]: Flag", "g[Node]: Flag", "is_over: Flag"),
+            helper("some(s, x)", "any(s.f[x] for x in Node)"),
+            action("sets(s, x: Node)", "require(not any(s.g[n] for n in Node))", "s.g[x] = True"),
+            action(
+                "spreads(s)",
+                "require(not s.is_over)",
+                "for r in Node:",
+                "    s.f[r] = s.g[r] or some(s, r)",
+                "s.is_over = True",
+            ),
+            claim("always", "is_not_everywhere(s)", "not all(s.f[n] for n in Node)"),
+            claim("always", "is_not_once(s)", "sum(1 for n in Node if s.f[n]) != 1"),
+        ),
         {"is_not_everywhere": 2, "is_not_once": 2},
         11,
         "the order of this loop's elements decides what f becomes",
@@ -331,20 +297,17 @@ def looks(s, x: One):
     Case(
         "a_loop_in_a_helper_reuses_its_parameter",
         seen(
-            """
-class One(Domain, size=1):
-    pass
-def puts(s, r, x):
-    for x in range(s.f[r]):
-        pass
-    s.last = x
-@action
-def looks(s, x: One):
-    require(not s.is_over)
-    for r in Node:
-        puts(s, r, x)
-    s.is_over = True
-""",
+            model(
+                domain("One", 1),
+                define("", "puts(s, r, x)", "for x in range(s.f[r]):", "    pass", "s.last = x"),
+                action(
+                    "looks(s, x: One)",
+                    "require(not s.is_over)",
+                    "for r in Node:",
+                    "    puts(s, r, x)",
+                    "s.is_over = True",
+                ),
+            ),
             2,
             3,
         ),
@@ -355,46 +318,26 @@ def looks(s, x: One):
     ),
     Case(
         "a_member_of_an_enumeration_has_the_name_of_an_entry",
-        """
-class Configuration:
-    most = bound(3, "a bound", least=1)
-class Limit(IntEnum):
-    most = 2
-class State:
-    total = field(values=between(0, 3))
-@action
-def adds(s):
-    require(s.total == 0)
-    for x in range(Limit.most):
-        s.total += 1
-@always
-def claim(s):
-    return s.total != 2
-""",
+        model(
+            configuration('most = bound(3, "a bound", least=1)'),
+            block("Limit(IntEnum)", "most = 2"),
+            state("total: between(0, 3)"),
+            action("adds(s)", "require(s.total == 0)", "for x in range(Limit.most):", "    s.total += 1"),
+            claim("always", "claim(s)", "s.total != 2"),
+        ),
         {"claim": 1},
         2,
     ),
     Case(
         "a_subset_has_the_name_of_a_field",
-        """
-class Small(Domain, size=2):
-    pass
-class Few(Subset, of=Small):
-    pass
-class State:
-    z = field(values=Set(of=Node))
-    total = field(values=between(0, 3))
-@action
-def fills(s):
-    s.z.add(2)
-@action
-def counts(s, z: Few):
-    require(s.total == 0)
-    s.total = len(z) + len(s.z)
-@always
-def claim(s):
-    return s.total != 3
-""",
+        model(
+            domain("Small", 2),
+            block("Few(Subset, of=Small)", "pass"),
+            state("z: Set(of=Node)", "total: between(0, 3)"),
+            action("fills(s)", "s.z.add(2)"),
+            action("counts(s, z: Few)", "require(s.total == 0)", "s.total = len(z) + len(s.z)"),
+            claim("always", "claim(s)", "s.total != 3"),
+        ),
         {"claim": 2},
         7,
     ),

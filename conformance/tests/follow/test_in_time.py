@@ -7,6 +7,7 @@ import pytest
 from conformance.tests.sampling import sampled
 from conformance.tests.support.observations import flat
 from conformance.tests.support.places import RECORDINGS
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, follow_recording
@@ -72,6 +73,8 @@ def test_a_path_that_no_search_in_time_replaces_is_reported_as_such():
 @pytest.mark.exhaustive
 def test_the_written_trace_replays(tmp_path, capsys):
     kept = tmp_path / "kept"
-    assert main(["follow", str(RECORDINGS / "wire" / "stale_record"), "--protocol", "3.7", "--out", str(kept)]) == 12
+    assert (
+        main(["follow", str(RECORDINGS / "wire" / "stale_record"), "--protocol", "3.7", "--out", str(kept)]) == VIOLATED
+    )
     assert main(["replay", str(kept)]) == 0
     assert "agree after every step" in capsys.readouterr().out

@@ -23,12 +23,10 @@ from conformance.tests.support.follow import (
 )
 from conformance.tests.support.observations import acked, header, write
 from conformance.tests.support.programs import HERE, words_of
-from isrcheck.conformance.follow import on_spark
+from isrcheck.commands.exit_codes import INTERRUPTED
 from isrcheck.conformance.follow.many import Report
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Verdict, follow_one
 from isrcheck.conformance.replay.on_cluster import why_not_taken
-
-ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 
 
 @pytest.fixture
@@ -200,24 +198,6 @@ def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
     assert "keeps to time" not in follow_one(LOSS, replace(asked, why_not_taken=why_not_taken)).why
 
 
-@pytest.mark.recorded
-def test_a_given_content_is_read_instead_of_the_file(every):
-    for path in sorted(every.iterdir()):
-        content, expected = path.read_bytes(), follow_one(path, ALL)
-        path.unlink()
-        assert follow_one(path, ALL, content) == expected
-
-
-@pytest.mark.recorded
-def test_a_verdict_survives_serialization(every):
-    for path in sorted(every.iterdir()):
-        found = follow_one(path, ALL)
-        record = on_spark.record_of(found)
-        assert {type(value) for value in record.values()} <= {str, list, bool, type(None)}
-        assert str(on_spark.verdict_of(record)) == str(found)
-        assert on_spark.verdict_of(record).exit_codes == found.exit_codes
-
-
 # ----------------------------------------------------------------------------------------------------------- the order
 
 
@@ -269,7 +249,7 @@ def test_ctrl_c_keeps_the_findings(timeless, logs):
         told = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert [line.split()[1] for line in told] == ["logs/1-bug.ndjson:4:", "logs/1.ndjson:", "logs/2.ndjson:"]
     assert without_times(out).splitlines()[-1] == "3 of 5 logs: 2 FOLLOWED, 1 REJECTED; TIME"
     assert "\nlogs/1-bug.ndjson:4: run 7.1 is rejected: " in out

@@ -141,28 +141,35 @@ def test_records_that_a_line_tells_apart_are_not_folded(tmp_path: Path) -> None:
         assert batch(tmp_path, line) is None
 
 
+MOST_STATES = 60_000
+"""An upper bound for a search in which the batch is one record."""
+
+
 @pytest.mark.exhaustive
 def test_a_batch_of_28_records_is_followed() -> None:
     path = RECORDINGS / "wire" / "idempotent_leader_killed" / "wire.ndjson"
     outcome = follow_recording(path, "3.7", objects=observations_of(path))
     assert isinstance(outcome, Explained)
     assert (outcome.trace.length, outcome.failures, outcome.recording.values[-1]) == (86, (), "m12 to m39")
-    assert sum(outcome.effort.states) < 60_000
+    assert sum(outcome.effort.states) < MOST_STATES
     assert "Records that the recording always shows together are one record of the trace." in flat(outcome)
 
 
 # ------------------------------------------------------------------------------------------------- promises are kept
 
 
+SHORTEST = 47
+
+
 @pytest.mark.sampled
 def test_a_path_that_keeps_all_promises_is_preferred() -> None:
-    """The shortest path has 47 steps, and violates `isr_is_complete`, which the real cluster kept."""
+    """The shortest path has `SHORTEST` steps, and violates `isr_is_complete`, which the real cluster kept."""
     path = RECORDINGS / "wire" / "below_min_isr" / "wire.ndjson"
     outcome = follow_recording(path, "3.7", objects=observations_of(path))
     assert isinstance(outcome, Explained)
     assert (outcome.trace.length, outcome.failures, outcome.exit_code) == (50, (), 0)
     assert not outcome.is_shortest
-    assert search(outcome.recording, "3.7", 1 << 40).depth >= 47
+    assert search(outcome.recording, "3.7", 1 << 40).depth >= SHORTEST
 
 
 @pytest.mark.sampled

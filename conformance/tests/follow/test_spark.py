@@ -20,7 +20,7 @@ from conformance.tests.support.follow import (
 )
 from conformance.tests.support.programs import HERE, words_of
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
-from isrcheck.checker.spark import session as sessions
+from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED, VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
@@ -132,7 +132,7 @@ def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
 def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()
-    assert code == 12
+    assert code == VIOLATED
     assert first == (
         "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 26 steps; VIOLATED acked_not_lost at step 25: PRECIOUS"
         " is lost; VIOLATED isr_is_complete at step 23: PRECIOUS is missing from the ISR; record PRECIOUS was"
@@ -147,23 +147,22 @@ def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
 # -------------------------------------------------------------------------------------------------------------- faults
 
 
-def test_missing_packages_are_one_line(logs, capsys, monkeypatch):
-    monkeypatch.setattr(sessions, "NEEDED", ("pyspark_that_is_not_there",))
+def no_java(scratch):
+    raise UsageError("no Java; install one")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "err"),
+    [
+        ("importlib.util.find_spec", lambda name: None, "conform: Spark needs the package pyspark, which is not inst"),
+        ("isrcheck.checker.spark.session.java_home", no_java, "starting Spark ...\nconform: no Java; install one\n"),
+    ],
+)
+def test_what_is_missing_is_one_line(logs, capsys, monkeypatch, name, value, err):
+    monkeypatch.setattr(name, value)
     assert main(f"follow logs {SPARK}".split()) == 2
     said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("conform: Spark needs the package pyspark_that_is_not_there, which is not installed: ")
-    assert said.err.count("\n") == 1
-
-
-def test_a_missing_java_is_one_line(logs, capsys, monkeypatch):
-    def java_home(scratch):
-        raise UsageError("no Java; install one")
-
-    monkeypatch.setattr(sessions, "java_home", java_home)
-    assert main(f"follow logs {SPARK}".split()) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "starting Spark ...\nconform: no Java; install one\n")
+    assert (said.out, said.err[: len(err)], said.err.count("\n")) == ("", err, err.count("\n") or 1)
 
 
 def cut_short(folder, function):
@@ -190,7 +189,7 @@ def cut_short(folder, function):
 @pytest.mark.recorded  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
-    assert code == 130
+    assert code == INTERRUPTED
     assert "Traceback" not in err
     assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]
     assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
@@ -207,7 +206,7 @@ def test_a_dying_java_is_one_line_and_the_findings_count(tmp_path):
         os.kill(java[0], signal.SIGKILL)
 
     code, out, err = cut_short(tmp_path, kill_java)
-    assert code == 20  # what is rejected is rejected
+    assert code == DIVERGED  # what is rejected is rejected
     starting, lost = err.splitlines()
     assert starting == "starting Spark ..."
     assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); full text: ")

@@ -151,6 +151,15 @@ kafka-0.10.2-kip101_loss 0.10
   line 8 | offset = 0 | it was acknowledged at offset 0, if at all | OFFSET; in these states, PRECIOUS has the offset 3
   line 11 | log.3.1 = "m1" | the log of broker 2 is m0 m1 m2 m1 | GUARDS
   line 25 | records.0.1 = "m1" | a running leader can return m1 m1 m2 | GUARDS
+  line 4 | high_watermark_checkpoint = 4 | HAS_HAD_4 |
+  line 5 | log = [[0, "m1"], [1, "m0"], [2, "m2"]] | the log of broker 2 is m1 m0 m2 |
+  line 7 | isr = [] | the ISR is empty |
+  line 12 | log = [[0, "m0"]] | the log of broker 3 is m0 |
+  line 19 | isr = [2] | the ISR is 2 |
+  line 22 | high_watermark_checkpoint = 1 | it has had the high watermark 1, not before the last observed checkpoint |
+  line 23 | high_watermark_checkpoint = 1 | its checkpointed high watermark is 1 |
+  line 24 | isr = [1, 2] | the ISR is 1 2 |
+  line 25 | records = [[0, "m0"], [1, "m1"], [2, "PRECIOUS"]] | a running leader can return m0 m1 PRECIOUS |
 kafka-3.9-missed_demotion 2.1
   line 10 | offset = 2 | it was acknowledged at offset 2, if at all | OFFSET; in these states, m1 has the offset 1
   line 13 | batch_epochs.1 = 0 | the epochs of its records are 0 0 1 | GUARDS

@@ -17,13 +17,11 @@ from conformance.tests.support.follow import (
     only_follows,
     recorded,
     table,
-    text_of,
 )
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.recorder.transactions import ModelGap, TransactionsPlan
-from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
@@ -72,17 +70,6 @@ def test_the_same_plan_gives_the_same_log_and_missing_events_are_bridged(tmp_pat
     text = recorded(plan)
     assert recorded(plan) == text
     bridged(tmp_path, text)
-
-
-def test_an_event_without_an_action_is_any_step_and_a_wrong_value_is_rejected(tmp_path: Path) -> None:
-    header, *lines = lines_of(recorded(TransactionsPlan("4.2", 1, events=20)))
-    lines[7] |= {"action": None, "arguments": {}}
-    only_follows(tmp_path, text_of([header, *lines]), 20)
-    end = lines[11]["state"]["log_end_offset"]
-    lines[11]["state"]["log_end_offset"] = [end[0] + 1, end[1]]
-    (outcome,) = followed(tmp_path, text_of([header, *lines]))
-    assert (outcome.verdict, outcome.line) == (Verdict.REJECTED, 13)
-    assert f"leads to log_end_offset[0] = {end[0]}, but {end[0] + 1} was observed" in str(outcome.candidates[0])
 
 
 # ------------------------------------------------------------------------------------------------------------- bugs

@@ -1,7 +1,7 @@
 """The shortest histories of the known failures on the executable systems, and what clients and logs show at their ends.
 
 The histories are those of the library's files; `check failures` finds them (checker/failures). What they show is read
-from the cluster alone: what producers were told, what its logs hold, what a consumer reads at the new leader.
+from the cluster alone: the results of producers, what its logs hold, what a consumer reads at the new leader.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def payloads(broker: BrokerView) -> list[str]:
 
 
 def promised(view: ClusterView) -> dict[str, int]:
-    """The records that producers may rely on, with their offsets, -1 if a producer was told none."""
+    """The records that producers may rely on, with their offsets, -1 if a producer got none."""
     return {
         one.payload: one.offset for _, sent in view.sent for one in sent if one.is_acknowledged or one.acks is Acks.NONE
     }
@@ -173,7 +173,7 @@ def test_a_record_is_acknowledged_that_no_log_ever_held():
     assert len(promised(driver.cluster.observe()).keys() - held) == 1
 
 
-# ----------------------------------------------------------------------------------------------- what clients are told
+# ------------------------------------------------------------------------------------------------ what clients learn
 
 
 LOST = [name for name in BROKEN if SHOWN[HISTORIES[name].property_name] is loses]
@@ -196,7 +196,7 @@ def with_the_leader_informed(trace: Trace) -> Trace:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", LOST)
 def test_clients_see_the_loss_at_the_new_leader(name):
-    """A producer was told an offset for the record; at the new leader it is the offset of the next record, or one
+    """A producer got an offset for the record; at the new leader it is the offset of the next record, or one
     beyond, and a consumer that begins at the start of the log does not receive the record.
     """
     driver = Driver()

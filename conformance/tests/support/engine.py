@@ -4,7 +4,19 @@ import json
 import re
 from dataclasses import replace
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    configuration,
+    define,
+    domain,
+    helper,
+    in_the_language,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.session import SearchSession
@@ -40,175 +52,97 @@ def may_end(s):
     return True
 '''
 
-LAMPS = '''\
-"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
-
-from isrcheck.language import Domain, Flag, Subset, action, always, always_step, between, bound, field, initial, require
-from isrcheck.language import setting, sometimes
-
-
-class Configuration:
-    lamps = bound(2, "lamps", least=1, option="--lamps")
-    most = bound(3, "how often they are switched", least=1, option="--most")
-    limit = setting(2, "how often they may be switched in peace", option="--limit")
-    speaks_of_storms = setting(1, "whether anything is said of storms", most=1)
-
-
-class Lamp(Domain, size="lamps"):
-    pass
-
-
-class Lamps(Subset, of=Lamp):
-    pass
-
-
-class State:
-    is_on = field(Lamp, values=Flag)
-    switched = field(values=between(0, "most"))
-    is_stormy = field(values=Flag)
-
-
-@initial
-def starts(configuration):
-    yield {}
-    yield {"is_on": [lamp == 0 for lamp in range(configuration.lamps)]}
-
-
-@action
-def person_switches(s, chosen: Lamps):
-    require(s.switched < s.most)
-    require(any(chosen[lamp] for lamp in range(s.lamps)))
-    for lamp in range(s.lamps):
-        if chosen[lamp]:
-            s.is_on[lamp] = not s.is_on[lamp]
-    s.switched += 1
-
-
-@action
-def storm_comes(s):
-    require(not s.is_stormy)
-    s.is_stormy = True
-
-
-@action
-def lamp_fails(s, lamp: Lamp):
-    require(s.is_stormy)
-    require(s.is_on[lamp])
-    s.is_on[lamp] = False
-
-
-def storms(s):
-    return s.is_stormy
-
-
-@always(permitted=storms)
-def calm(s):
-    """A storm may break it, after two steps; and so may a third switch, which nothing excuses."""
-    return s.switched <= s.limit and not (s.is_stormy and s.switched > 0)
-
-
-@always
-def some_are_off(s):
-    return not all(s.is_on[lamp] for lamp in range(s.lamps))
-
-
-@always_step(permitted=storms)
-def only_persons_switch_off(before, after, taken):
-    return taken == person_switches or not any(
-        before.is_on[lamp] and not after.is_on[lamp] for lamp in range(before.lamps)
+LAMPS = in_the_language(
+    model(
+        '"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""\n',
+        configuration(
+            'lamps = bound(2, "lamps", least=1, option="--lamps")',
+            'most = bound(3, "how often they are switched", least=1, option="--most")',
+            'limit = setting(2, "how often they may be switched in peace", option="--limit")',
+            'speaks_of_storms = setting(1, "whether anything is said of storms", most=1)',
+        ),
+        domain("Lamp", '"lamps"'),
+        block("Lamps(Subset, of=Lamp)", "pass"),
+        state("is_on[Lamp]: Flag", 'switched: between(0, "most")', "is_stormy: Flag"),
+        define(
+            "initial",
+            "starts(configuration)",
+            "yield {}",
+            'yield {"is_on": [lamp == 0 for lamp in range(configuration.lamps)]}',
+        ),
+        action(
+            "person_switches(s, chosen: Lamps)",
+            "require(s.switched < s.most)",
+            "require(any(chosen[lamp] for lamp in range(s.lamps)))",
+            "for lamp in range(s.lamps):",
+            "    if chosen[lamp]:",
+            "        s.is_on[lamp] = not s.is_on[lamp]",
+            "s.switched += 1",
+        ),
+        action("storm_comes(s)", "require(not s.is_stormy)", "s.is_stormy = True"),
+        action(
+            "lamp_fails(s, lamp: Lamp)",
+            "require(s.is_stormy)",
+            "require(s.is_on[lamp])",
+            "s.is_on[lamp] = False",
+        ),
+        helper("storms(s)", "s.is_stormy"),
+        # A storm may break it, after two steps; and so may a third switch, which nothing excuses.
+        claim("always(permitted=storms)", "calm(s)", "s.switched <= s.limit and not (s.is_stormy and s.switched > 0)"),
+        claim("always", "some_are_off(s)", "not all(s.is_on[lamp] for lamp in range(s.lamps))"),
+        claim(
+            "always_step(permitted=storms)",
+            "only_persons_switch_off(before, after, taken)",
+            "taken == person_switches or not any(before.is_on[lamp] and not after.is_on[lamp]"
+            " for lamp in range(before.lamps))",
+        ),
+        claim(
+            "always(applies=lambda configuration: configuration.speaks_of_storms == 1)",
+            "storms_stay(s)",
+            "s.switched <= s.most",
+        ),
+        claim(
+            "sometimes",
+            "dark_after_a_storm(s)",
+            "s.is_stormy and s.switched == s.most and not any(s.is_on[lamp] for lamp in range(s.lamps))",
+        ),
+        claim("sometimes", "one_at_a_time(before, after)", "before.switched == 2 and after.switched == 3"),
+        claim(
+            "sometimes",
+            "never_to_be_seen(s)",
+            "s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1",
+        ),
+        claim("terminal", "may_end(s)", "True"),
     )
+)
 
-
-@always(applies=lambda configuration: configuration.speaks_of_storms == 1)
-def storms_stay(s):
-    return s.switched <= s.most
-
-
-@sometimes
-def dark_after_a_storm(s):
-    return s.is_stormy and s.switched == s.most and not any(s.is_on[lamp] for lamp in range(s.lamps))
-
-
-@sometimes
-def one_at_a_time(before, after):
-    return before.switched == 2 and after.switched == 3
-
-
-@sometimes
-def never_to_be_seen(s):
-    return s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
-
-JUGS = '''\
+JUGS = (
+    model(
+        configuration(
+            'limit = setting(8, "what is promised of the right jug", option="--limit")',
+            'EXCUSED = setting(0, "nothing is promised at all", most=1)',
+        ),
+        state("left: between(0, 20), initially=4", "right: between(0, 20), initially=4"),
+        action(
+            "somebody_pours_right(s)", "require(s.left > 0)", "require(s.right < 20)", "s.left -= 1", "s.right += 1"
+        ),
+        action("somebody_pours_left(s)", "require(s.right > 0)", "require(s.left < 20)", "s.right -= 1", "s.left += 1"),
+        helper("is_excused(s)", "s.EXCUSED == 1"),
+        define(
+            "always(permitted=is_excused)",
+            "right_stays_low(s)",
+            '"""The right jug stays low."""',
+            "return s.right <= s.limit",
+        ),
+    )
+    + "\n"
+)
 """Water goes from one jug to the other."""
 
-from isrcheck.language import action, always, always_step, between, field, lemma, require, setting, sometimes
+ALL_THE_WATER = claim("lemma", "no_water_is_lost(s)", "s.left + s.right == 8") + "\n"
+"""All the water is in one jug or the other."""
 
-
-class Configuration:
-    limit = setting(8, "what is promised of the right jug", option="--limit")
-    EXCUSED = setting(0, "nothing is promised at all", most=1)
-
-
-class State:
-    left = field(values=between(0, 20), initially=4)
-    right = field(values=between(0, 20), initially=4)
-
-
-@action
-def somebody_pours_right(s):
-    require(s.left > 0)
-    require(s.right < 20)
-    s.left -= 1
-    s.right += 1
-
-
-@action
-def somebody_pours_left(s):
-    require(s.right > 0)
-    require(s.left < 20)
-    s.right -= 1
-    s.left += 1
-
-
-def is_excused(s):
-    return s.EXCUSED == 1
-
-
-@always(permitted=is_excused)
-def right_stays_low(s):
-    """The right jug stays low."""
-    return s.right <= s.limit
-
-
-'''
-
-ALL_THE_WATER = '''\
-@lemma
-def no_water_is_lost(s):
-    """All the water is in one jug or the other."""
-    return s.left + s.right == 8
-
-
-'''
-
-ENDS = """
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-"""
+ENDS = "\n" + claim("terminal", "may_end(s)", "True")
 """Appended to the text of a model, it lets the model end in any state, so that no state is a deadlock."""
 
 

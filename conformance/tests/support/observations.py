@@ -242,14 +242,14 @@ class SlowReading:
 
     def starts(self) -> Iterator[Moment]:
         count = len(self.recording.brokers)
-        told = self.metadata_from(0)
+        shown = self.metadata_from(0)
         for cells in self.instance.initial_states:
             s = State(self.instance, cells)
             if any(s.log_end_offset[r] for r in range(count)):
                 continue
             # A topic is created in its first epoch, so a later one says nothing of who led at the start.
-            is_first = told is not None and (told.leader_epoch or 0) == self.recording.first_epoch
-            if told is None or not is_first or self.recording.replica(told.leader or 0) == s.controller_leader:
+            is_first = shown is not None and (shown.leader_epoch or 0) == self.recording.first_epoch
+            if shown is None or not is_first or self.recording.replica(shown.leader or 0) == s.controller_leader:
                 yield Moment(self._plain(cells), 0, ((0,) * count, (0,) * count, frozenset()))
 
     def _plain(self, cells: Cells) -> Cells:
@@ -268,13 +268,14 @@ class SlowReading:
         lines = self.recording.lines[:passed]
         return [line.what for line in lines if isinstance(line, Fault) and line.broker == broker]
 
+    def last_fault(self, passed: int, replica: int) -> FaultKind | None:
+        return next(reversed(self.faults_before(passed, self.recording.brokers[replica])), None)
+
     def is_frozen(self, passed: int, replica: int) -> bool:
-        faults = self.faults_before(passed, self.recording.brokers[replica])
-        return faults[-1:] == [FaultKind.FREEZE]
+        return self.last_fault(passed, replica) is FaultKind.FREEZE
 
     def is_stopping(self, passed: int, replica: int) -> bool:
-        faults = self.faults_before(passed, self.recording.brokers[replica])
-        return faults[-1:] == [FaultKind.STOP]
+        return self.last_fault(passed, replica) is FaultKind.STOP
 
     def newest_before(self, position: int) -> int:
         told = (line for line in self.recording.lines[:position] if isinstance(line, Metadata))
@@ -283,11 +284,8 @@ class SlowReading:
     def metadata_from(self, position: int) -> Metadata | None:
         """The next metadata line that names a leader and is not about a past epoch."""
         for later, line in enumerate(self.recording.lines[position:], position):
-            tells = isinstance(line, Metadata) and line.leader is not None
-            if isinstance(line, Metadata) and tells:
-                is_old = line.leader_epoch is not None and line.leader_epoch < self.newest_before(later)
-                if not is_old:
-                    return line
+            if isinstance(line, Metadata) and line.leader is not None and not line.is_before(self.newest_before(later)):
+                return line
         return None
 
     def by_step(self, moment: Moment, step: Step, after: Cells) -> Iterator[Moment]:
@@ -296,71 +294,59 @@ class SlowReading:
             return
         before, s = State(self.instance, moment.cells), State(self.instance, after)
         names = [choice.parameter.name for choice in self.instance.argument_ranges[step.action_index]]
-        given = dict(zip(names, step.ordinals, strict=True))
+        arguments = dict(zip(names, step.ordinals, strict=True))
         line = self.recording.lines[moment.passed] if moment.passed < len(self.recording.lines) else None
-        befallen = line if isinstance(line, Fault) else None
-        seen, comes_back, elsewhere = moment.guess
+        is_befallen = isinstance(line, Fault) and self.recording.replica(line.broker) == arguments.get("broker")
+        what = line.what if isinstance(line, Fault) and is_befallen else None
+        sighted, checkpoints, elsewhere = moment.guess
         passed = moment.passed
-        if step.action in ("broker_crashes", "broker_restarts"):
-            replica = given["broker"]
-            is_told = befallen is not None and self.recording.replica(befallen.broker) == replica
-            if step.action == "broker_restarts":
-                if not is_told or befallen is None or befallen.what is not FaultKind.START:
-                    return
-                if given["checkpoint"] != self.checkpoint_at_start(moment, replica):
-                    return
-                seen, comes_back = _put(seen, replica, 0), _put(comes_back, replica, given["checkpoint"])
-                passed += 1
-            elif self.is_stopping(passed, replica):
-                heirs = [r for r in range(s.replicas) if r != replica and before.controller_isr[r] and before.is_up[r]]
-                if before.controller_leader == replica and heirs:
-                    return
-            elif is_told and befallen is not None and befallen.what is FaultKind.KILL:
-                passed += 1
-            else:
+        if step.action == "broker_restarts":
+            replica, checkpoint = arguments["broker"], arguments["checkpoint"]
+            if what is not FaultKind.START or checkpoint != self.checkpoint_at_start(moment, replica):
                 return
-        else:
-            if any(s.is_up[r] != before.is_up[r] for r in range(s.replicas)):
+            sighted, checkpoints = _put(sighted, replica, 0), _put(checkpoints, replica, checkpoint)
+            passed += 1
+        elif step.action == "broker_crashes" and self.is_stopping(passed, arguments["broker"]):
+            replica = arguments["broker"]
+            heirs = [r for r in range(s.replicas) if r != replica and before.controller_isr[r] and before.is_up[r]]
+            if before.controller_leader == replica and heirs:
                 return
-            if not step.action.startswith("controller_"):
-                names_of_brokers = ("leader", "follower", "broker")
-                if step.action in ("leader_handles_fetch", "leader_answers_parked_fetch"):
-                    names_of_brokers = ("leader",)  # the follower has sent its fetch before
-                taking_part = [given[name] for name in names_of_brokers if name in given]
-                if any(self.is_frozen(passed, replica) for replica in taking_part):
-                    return
+        elif step.action == "broker_crashes":
+            if what is not FaultKind.KILL:
+                return
+            passed += 1
+        elif any(s.is_up[r] != before.is_up[r] for r in range(s.replicas)):
+            return
+        elif not step.action.startswith("controller_"):
+            answers = step.action in ("leader_handles_fetch", "leader_answers_parked_fetch")
+            brokers = (
+                ("leader",) if answers else ("leader", "follower", "broker")
+            )  # the follower has sent its fetch before
+            if any(self.is_frozen(passed, arguments[name]) for name in brokers if name in arguments):
+                return
         if step.action == "producer_retries" and self.is_idempotent:
-            leader = given["leader"]
-            if any(before.log_record[leader][offset] >= given["record"] for offset in range(s.log_size)):
+            log = before.log_record[arguments["leader"]]
+            if any(log[offset] >= arguments["record"] for offset in range(s.log_size)):
                 return
-        if not self.election_is_required(moment, step, before, s):
+        later = [line for line in self.recording.lines[moment.passed :] if isinstance(line, Sent)]
+        if (
+            not self.election_is_required(moment, step, before, s)
+            or s.next_record > len(self.recording.values)  # an instance has one record at least
+            or any(s.next_record > self.recording.record(line.value) for line in later)
+        ):
             return
-        if s.next_record > len(self.recording.values):  # an instance has one record at least
-            return
-        if any(s.next_record > self.recording.record(late.value) for late in self.sent_later(moment.passed)):
-            return
-        newly = [r for r in range(s.records) if s.acknowledged[r] and not before.acknowledged[r]]
-        actor = given.get("leader", given.get("broker"))
-        for record in newly:
-            offset = self.offset_told(record)
-            is_there = (
-                actor is not None
-                and offset is not None
-                and offset < s.log_size
-                and s.log_record[actor][offset] == record
-            )
-            if offset is not None and not is_there:
-                elsewhere |= {record}
-        yield Moment(self._plain(after), passed, (seen, comes_back, elsewhere))
-
-    def sent_later(self, passed: int) -> list[Sent]:
-        return [line for line in self.recording.lines[passed:] if isinstance(line, Sent)]
-
-    def offset_told(self, record: int) -> int | None:
+        actor = arguments.get("leader", arguments.get("broker"))
         for line in self.recording.lines:
-            if isinstance(line, Acked) and self.recording.record(line.value) == record:
-                return line.offset
-        return None
+            record = self.recording.record(line.value) if isinstance(line, Acked) else -1
+            if (
+                isinstance(line, Acked)
+                and s.acknowledged[record] > before.acknowledged[record]
+                and line.offset is not None
+            ):
+                is_in_range = actor is not None and line.offset < s.log_size
+                is_there = is_in_range and s.log_record[actor][line.offset] == record
+                elsewhere |= set() if is_there else {record}
+        yield Moment(self._plain(after), passed, (sighted, checkpoints, elsewhere))
 
     def election_is_required(self, moment: Moment, step: Step, before: State, s: State) -> bool:
         told = self.metadata_from(moment.passed)
@@ -429,13 +415,15 @@ class SlowReading:
     def _sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
         """The observed checkpoints of the broker's current or last process when this number of lines is passed."""
         broker = self.recording.brokers[replica]
-        return [
-            line.checkpoint
-            for position, line in enumerate(self.recording.lines[:until])
-            if isinstance(line, Disk)
-            and (line.broker, self.process_of(position, broker)) == (broker, self.process_of(passed, broker))
-            and line.checkpoint is not None
-        ]
+        process = self.process_of(passed, broker)
+        shown = self.checkpoints(broker, 0, until)
+        return [value for position, value in shown if self.process_of(position, broker) == process]
+
+    def checkpoints(self, broker: int, first: int, end: int | None) -> Iterator[tuple[int, int]]:
+        """The observed checkpoints of a broker, with their positions."""
+        for position, line in enumerate(self.recording.lines[first:end], first):
+            if isinstance(line, Disk) and line.broker == broker and line.checkpoint is not None:
+                yield position, line.checkpoint
 
     def stands_still_since(self, passed: int, broker: int) -> int | None:
         """The line from which on the broker cannot write, because it is killed or frozen."""
@@ -447,11 +435,7 @@ class SlowReading:
         return since
 
     def seen_since(self, position: int, passed: int, broker: int) -> list[int]:
-        return [
-            line.checkpoint
-            for line in self.recording.lines[position:passed]
-            if isinstance(line, Disk) and line.broker == broker and line.checkpoint is not None
-        ]
+        return [value for _, value in self.checkpoints(broker, position, passed)]
 
     def checkpoint_at_start(self, moment: Moment, replica: int) -> int | None:
         broker, (seen, comes_back, _) = self.recording.brokers[replica], moment.guess

@@ -107,7 +107,7 @@ def producer(server: Running, **settings: Any) -> Iterator[Producer]:
 
 
 def send(found: Producer, *values: str) -> list[tuple[str | None, int | None]]:
-    """Send records one after the other, and wait; what the callback was told of each: the error's name, the offset."""
+    """Send records one after the other, and wait; the results in the callbacks: the error's name, the offset."""
     told: list[tuple[str | None, int | None]] = []
     for value in values:
         found.produce(TOPIC, value, on_delivery=lambda error, one: told.append((error and error.name(), one.offset())))

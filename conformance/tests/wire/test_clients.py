@@ -1,4 +1,4 @@
-"""Real clients (confluent-kafka) on the executable cluster: what they are told, and what they read."""
+"""Real clients (confluent-kafka) on the executable cluster: the results that they get, and what they read."""
 
 from contextlib import closing
 

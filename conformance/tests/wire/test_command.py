@@ -53,7 +53,10 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
         (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
         (["--host", "0"], "--host 0: clients cannot connect to it; name an address of this machine"),
         (["--host", ""], "--host : clients cannot connect to it; name an address of this machine"),
-        (["--host", "192.0.2.1"], "192.0.2.1:0: Cannot assign requested address; name another with --port or --host"),
+        (
+            ["--host", "192.0.2.1"],
+            "192.0.2.1:0: Cannot assign requested address; choose a different one with --port or --host",
+        ),
         (
             ["--trace", "nothing.json"],
             "nothing.json: cannot be read: No such file or directory; list the traces with: trace list",
@@ -69,7 +72,7 @@ def test_a_taken_port_is_one_line(capfd):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert conform(["serve", "--port", str(port)]) == USAGE
-        line = f"127.0.0.1:{port}: Address already in use; name another with --port or --host"
+        line = f"127.0.0.1:{port}: Address already in use; choose a different one with --port or --host"
         assert capfd.readouterr() == ("", f"conform: {line}\n")
 
 

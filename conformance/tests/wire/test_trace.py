@@ -1,4 +1,4 @@
-"""Traces of the model as fault scripts: what real clients are told and read is what the trace says."""
+"""Traces of the model as fault scripts: real clients get the results, and read the records, that the trace says."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ from isrcheck.traces.format import files
 
 pytestmark = pytest.mark.sampled
 
-LOST = "Record a is lost: its producer was told after step {} that it is {}, and a new consumer does not read it."
+LOST = "Record a is lost: after step {}, its producer had the result: {}; a new consumer does not read it."
 PERMITTED = "The configuration of the trace permits this."
 
 EXPECTED = {
@@ -44,19 +44,19 @@ EXPECTED = {
     "kafka_missed_demotion": ["nothing (end offset 0)", LOST.format(8, "delivered at offset 0")],
     "kafka_retry_after_fail_over": [
         "a a (end offset 2)",
-        "No producer was told that its record is delivered.",
+        "No record was reported as delivered.",
         "Record a is read 2 times.",
         PERMITTED,
     ],
     "kafka_two_requests_in_flight": [
         "b a (end offset 2)",
-        "No producer was told that its record is delivered.",
+        "No record was reported as delivered.",
         "Record b was sent after a, and is read before it.",
         PERMITTED,
     ],
     "kafka_kip_279_fast_failover": [
         "a b c (end offset 3)",
-        "Every record whose producer was told that it is delivered is read.",
+        "Every record that was reported as delivered is read.",
     ],
     "kafka_truncation_is_not_noticed": [
         "a (end offset 1)",
@@ -66,7 +66,7 @@ EXPECTED = {
     ],
     "kafka_log_starts_over_below_high_watermark": [
         "nothing (start offset 1, end offset 1)",
-        "No producer was told that its record is delivered.",
+        "No record was reported as delivered.",
     ],
 }
 """What the report says on a trace, after "a new consumer reads: "."""
@@ -206,11 +206,11 @@ def test_clients_that_contradict_the_trace_are_reported():
             everything,
             "DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one",
         ),
-        ({}, nothing, "DIVERGED: the trace acknowledges record a, its producer was not told"),
+        ({}, nothing, "DIVERGED: the trace acknowledges record a, which was not reported as delivered"),
         (
             {**delivered, "b": (5, Told(None, 1))},
             nothing,
-            "DIVERGED: a producer was told that record b is delivered, the trace does not acknowledge it",
+            "DIVERGED: record b was reported as delivered, and the trace does not acknowledge it",
         ),
     ):
         assert code_of(trace, Played(dict(told), reading=reading)) == DIVERGED
@@ -239,7 +239,7 @@ READ_IS_LOST = [
 
 IN_TRANSACTIONS = ["producer_appends_in_transaction at 0 in 0", "producer_appends_in_transaction at 0 in 1"]
 B_IS_LOST = LOST.format(6, "delivered at offset 1").replace("Record a", "Record b")
-ALL_READ = "Every record whose producer was told that it is delivered is read."
+ALL_READ = "Every record that was reported as delivered is read."
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_client_that_infers_an_acknowledgement_contradicts_the_trace():
     assert lines_of(trace, played) == [
         "a new consumer reads: b (end offset 1)",
         LOST.format(5, "delivered"),
-        "DIVERGED: a producer was told that record a is delivered, the trace does not acknowledge it",
+        "DIVERGED: record a was reported as delivered, and the trace does not acknowledge it",
     ]
     assert code_of(trace, played) == DIVERGED
 

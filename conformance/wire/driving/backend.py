@@ -50,7 +50,7 @@ class Groups:
         self._committed[at] = offset, metadata
 
     def committed(self, at: At) -> Committed:
-        """The committed offset; -1 if there is none."""
+        """The committed offset; -1 before the first."""
         return self._committed.get(at, NOTHING)
 
     def partitions_of(self, group: str) -> dict[str, list[int]]:
@@ -184,7 +184,7 @@ class Backend:
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Send a batch to a broker, and wait for the answer; None with acks=0. Raises Disconnected."""
         if self._stored + len(batch.payload) > MOST_STORED:
-            self.tell(f"the server holds {MOST_STORED >> 20} MiB of records and takes no more; start it anew")
+            self.tell(f"the server holds {MOST_STORED >> 20} MiB of records, and is full; start it anew")
             return ProduceResponse(-1, Errors.KAFKA_STORAGE_ERROR)
         self._stored += len(batch.payload)
         if acks is Acks.NONE:

@@ -147,7 +147,7 @@ def _entity(cursor: Cursor, schema: Any) -> Any:
 
 
 def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
-    """An entity after a byte that is negative if there is none."""
+    """An entity after a byte that is negative if it is null."""
     return None if cursor.integer(">b") < 0 else read(schema, cursor)
 
 

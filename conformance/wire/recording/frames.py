@@ -92,7 +92,7 @@ class Splitter:
             yield Piece(whole, frame=whole[SIZE:], size=size)
 
     def finish(self) -> Piece | None:
-        """The bytes of an incomplete frame at the end of the stream; None if there are none."""
+        """The bytes of an incomplete frame at the end of the stream; None after a complete frame."""
         self._free()
         if not self._kept:
             return None
@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key` is None if the frame has no header, or answers no request that was seen."""
+    """A request or a response. `key`: None if the frame has no header, or answers no request that was seen."""
 
     kind: str
     broker: Broker

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     rules = read_script(arguments.script, [each.name for each in nodes]) if arguments.script else ()
     file = arguments.out / FILE
     if file.exists():
-        raise UsageError(f"{file} exists already and is kept; name another folder with -o")
+        raise UsageError(f"{file} exists already and is kept; choose a different folder with -o")
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     def started(ports: Mapping[Broker, int]) -> None:
@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         was_interrupted = asyncio.run(record(nodes, rules, file, tell, print_event, started, arguments.seconds))
     except PortError as error:
-        raise UsageError(f"{error}; name another with --node") from None
+        raise UsageError(f"{error}; choose a different one with --node") from None
     except FileExistsError:
-        raise UsageError(f"{file} exists already and is kept; name another folder with -o") from None
+        raise UsageError(f"{file} exists already and is kept; choose a different folder with -o") from None
     except WritingError:
         return USAGE
     if was_interrupted:

@@ -90,7 +90,7 @@ async def _append(
 
 
 async def fetch(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with batches; if there are none, wait for them as long as the consumer allows."""
+    """Answer with batches; wait for them as long as the consumer allows."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + min(max(request.body.max_wait, 0), MOST_WAIT) / 1000
     while True:

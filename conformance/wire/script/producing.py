@@ -153,7 +153,7 @@ class Producing:
             arrival = await self._arrived(value, 0)
             arrival.answer.set_result(ProduceResponse(-1, Errors.NONE, offset))
             if not await comes(partial(producer.is_told, value)):
-                raise ClientError(f"the producer was not told in {SECONDS:.0f} s that record {value} is delivered")
+                raise ClientError(f"record {value} was not reported as delivered within {SECONDS:.0f} s")
 
     async def end(self) -> None:
         """Note the producers' new results, and end the producers."""
@@ -164,7 +164,9 @@ class Producing:
     # ------------------------------------------------------------------------------------------------- before a step
 
     async def before(self, step: Step, position: int) -> Arrival | None:
-        """The request that this step lets through, once it has arrived; None if there is none. Raises ClientError."""
+        """The request that this step lets through, once it has arrived; None if it lets none through. Raises
+        ClientError.
+        """
         self._before = {key for key, _ in self._sent()}
         if step.action in ENDS:
             await self._end_transaction(step.ordinals[0], ENDS[step.action], position)
@@ -309,7 +311,7 @@ class Producing:
             self._must_be_numbered_alike(dict(self._sent())[own].stamp, arrival, position)
         if step.action in ENDS and step.ordinals[0] in self._played.ended:
             outcome = "committed" if ENDS[step.action] is Control.COMMIT else "aborted"
-            self._tell(f"     the producer was told that transaction {step.ordinals[0]} is {outcome}")
+            self._tell(f"     the producer learned that transaction {step.ordinals[0]} is {outcome}")
         awaited = {*self._by_value} if self._acks is Acks.NONE else {*self._answer()}
         if not await comes(lambda: self._note_told(position) | self._refused_and_back() >= awaited):
             raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")

@@ -29,8 +29,8 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     for value, (position, result) in sorted(played.told.items()):
         if result.error is None and value not in read and value not in _deleted(trace):
             lines.append(
-                f"Record {value} is lost: its producer was told after step {position} that it is {result},"
-                " and a new consumer does not read it."
+                f"Record {value} is lost: after step {position}, its producer had the result: {result};"
+                " a new consumer does not read it."
             )
     lines += [
         f"Record {value} is lost: it was committed at the start, and a new consumer does not read it."
@@ -40,9 +40,9 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     if len(lines) == 1:
         delivered = [each for _, each in played.told.values() if each.error is None]
         lines.append(
-            "Every record whose producer was told that it is delivered is read."
+            "Every record that was reported as delivered is read."
             if delivered
-            else "No producer was told that its record is delivered."
+            else "No record was reported as delivered."
         )
     lines += [f"Record {value} is read {count} times." for value, count in Counter(read).items() if count > 1]
     lines += [
@@ -116,11 +116,11 @@ def _contradictions(trace: Trace, played: Played) -> list[str]:
     meant = _acknowledged(trace) - set(_common(trace))
     contradictions = [
         *(
-            f"DIVERGED: the trace acknowledges record {value}, its producer was not told"
+            f"DIVERGED: the trace acknowledges record {value}, which was not reported as delivered"
             for value in sorted(meant - delivered)
         ),
         *(
-            f"DIVERGED: a producer was told that record {value} is delivered, the trace does not acknowledge it"
+            f"DIVERGED: record {value} was reported as delivered, and the trace does not acknowledge it"
             for value in sorted(delivered - meant)
         ),
     ]

@@ -71,8 +71,7 @@ def some_are_faulty(configuration: Any) -> Iterator[dict[str, Any]]:
 
 @contradiction
 def too_many_faults(configuration: Any) -> bool:
-    """the algorithm needs more than three times as many processes as tolerated faults, and tolerates at least the
-    faults that occur"""
+    """the algorithm needs more than 3 x (tolerated faults) processes, and tolerates at least the faults that occur"""
     return configuration.processes <= 3 * configuration.tolerated or configuration.faulty > configuration.tolerated
 
 

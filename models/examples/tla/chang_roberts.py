@@ -71,8 +71,7 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node passes an identity on if it has lost, or loses to it now; otherwise it drops it, and wins if it is its
-    own."""
+    """A node passes an identity on if it has lost, or loses to it; otherwise it drops it, and wins if it is its own."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False

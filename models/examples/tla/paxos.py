@@ -97,8 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The leader of a ballot asks for votes for the value for which its quorum voted last, or for any value if it never
-    voted."""
+    """The leader of a ballot asks for votes for the value of its quorum's last vote, or for any value without one."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(

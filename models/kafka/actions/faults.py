@@ -20,8 +20,7 @@ def is_kept(s, broker, end_offset):
 
 
 def note_loss(s, broker):
-    """A KRaft controller may treat a broker that lost data differently; the history is judged when the broker is
-    back."""
+    """A KRaft controller may treat a broker that lost data differently; it is judged when the broker is back."""
     if s.CONTROLLER == Controller.KRAFT:
         s.stopped_by[broker] = Stop.LOSS
 

@@ -576,8 +576,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """The request names at least one replica and only registered brokers, and changes something (the order is left
-    out)."""
+    """The request names at least one replica, only registered brokers, and a change (the order is left out)."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))

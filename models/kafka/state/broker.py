@@ -157,8 +157,7 @@ def may_fetch(s, follower, leader):
 
 
 def is_controllers_leader(s, r):
-    """The broker presumes leadership in the controller's own epoch: only then can its conditional write of the ISR
-    succeed."""
+    """The broker leads in the controller's own epoch: only then can its conditional write of the ISR succeed."""
     return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
 
 
@@ -423,8 +422,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """Record the event for which the producer waits after an append: with acks=all the high watermark, otherwise
-    none."""
+    """Record the event for which the producer waits after an append: the high watermark with acks=all, or none."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:
@@ -453,8 +451,7 @@ def is_pending(s, leader):
 
 
 def may_propose(s, leader):
-    """No change is pending, and no request is outstanding; such a request may belong to a change that was dropped
-    since."""
+    """No change is pending, and no request is outstanding, which could belong to a change that was dropped."""
     return (
         presumes_leadership(s, leader)
         and not is_pending(s, leader)

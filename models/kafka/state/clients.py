@@ -116,8 +116,7 @@ def sequence(s, record):
 
 
 def is_in_flight(s, record):
-    """The producer waits for an answer, or will send the record again. A record that it has given up is not
-    renumbered."""
+    """The producer waits for an answer, or will resend the record. A record that it has given up is not renumbered."""
     return s.has_sequence[record] and not s.acknowledged[record]
 
 

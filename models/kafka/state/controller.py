@@ -1,5 +1,4 @@
-"""The controller's record of the partition since 2.8, with its replicas, and how a request or a reassignment changes
-it."""
+"""The controller's record of the partition since 2.8, and how a request or a reassignment changes it."""
 
 from isrcheck.models.kafka.state.broker import controllers_min_insync_replicas, forget_heard_metadata
 from isrcheck.models.kafka.state.fields import ReplicaSet
@@ -183,8 +182,7 @@ def has_leaving_replica(s, target: ReplicaSet):
 
 
 def will_be_adding(s, target: ReplicaSet, r):
-    """The added replicas after a request for these replicas. A request that adds no replica leaves the list as it
-    was."""
+    """The added replicas after a request for these replicas. A request that adds none leaves the list as it was."""
     return (target[r] and not s.is_assigned[r]) if has_new_replica(s, target) else s.is_adding[r]
 
 
@@ -354,8 +352,7 @@ def last_known_leader_waits(s):
 
 
 def has_active_leader(s):
-    """The leader stays when the record changes. A leader that 4.0 elected while it was down would not (not
-    modelled)."""
+    """The leader stays when the record changes. One that 4.0 elected while it was down would not (not modelled)."""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -424,8 +421,7 @@ def names_no_replica(s, leader):
 
 
 def is_ineligible(s, leader, r):
-    """A proposed member that is fenced or shutting down (KIP-841), or whose process has started since it fetched
-    (KIP-903)."""
+    """A proposed member is fenced or shutting down (KIP-841), or its process has started since it fetched (KIP-903)."""
     return s.requested_isr[leader][r] and (
         (s.BROKER_STATE_CHECK >= BrokerStateCheck.FENCED and not is_active(s, r))
         or (

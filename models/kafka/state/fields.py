@@ -824,13 +824,12 @@ def kraft_switches_with_zookeeper(configuration):
 
 @contradiction
 def elr_without_the_gate(configuration):
-    """ELR rests on a high watermark that waits for min.insync.replicas members (KIP-966); set HW_MINISR_GATE=on, or
-    ELR=off."""
+    """ELR rests on a high watermark that waits for min.insync.replicas (KIP-966); set HW_MINISR_GATE=on, or ELR=off."""
     return configuration.ELR and not configuration.HW_MINISR_GATE
 
 
 @contradiction
 def elr_with_restarts_before_fencing(configuration):
-    """With ELR, a broker that registers anew leaves the ISR (KAFKA-18106); set RESTART_BEFORE_FENCING=off, or
+    """With ELR, a broker that registers again leaves the ISR (KAFKA-18106): set RESTART_BEFORE_FENCING=off or
     ELR=off."""
     return configuration.ELR and configuration.RESTART_BEFORE_FENCING

@@ -31,8 +31,7 @@ def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
-    """At least the number of nodes of these statements in the core, where the operand of a queue or a set may occur
-    twice."""
+    """At least the number of core nodes of these statements, where an operand of a queue or a set may occur twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
         match node:

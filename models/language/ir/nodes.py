@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from isrcheck.models.language.declarations import Domain, Mark, Subset, shortened
 
@@ -80,17 +80,20 @@ class Variable:
         return f"<{self.name}>"
 
 
+@dataclass_transform(eq_default=False, frozen_default=True)
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node:
-    """A part of a function."""
+    """A part of a function. Every subclass is a frozen dataclass, whose objects are compared by identity."""
 
     span: Span
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False)(cls)
 
 
 # ------------------------------------------------------------------------------------------------------- expressions
 
 
-@dataclass(frozen=True, eq=False)
 class Constant(Node):
     """A number or a truth value, written as such, as a member of an enumeration, or as a name of the module."""
 
@@ -98,28 +101,24 @@ class Constant(Node):
     enumeration: type[IntEnum] | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Local(Node):
     """The value of a variable. As an argument of a call it can be a state, a subset or the taken action."""
 
     variable: Variable
 
 
-@dataclass(frozen=True, eq=False)
 class Setting(Node):
     """The value of an entry of the configuration."""
 
     entry: str
 
 
-@dataclass(frozen=True, eq=False)
 class Size(Node):
     """The number of elements of a domain."""
 
     domain: type[Domain]
 
 
-@dataclass(frozen=True, eq=False)
 class Cell(Node):
     """A cell of a field of a state. An index outside the field's domain is an error."""
 
@@ -128,7 +127,6 @@ class Cell(Node):
     indices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Element(Node):
     """Whether a subset has an element. An element outside its domain is an error."""
 
@@ -136,7 +134,6 @@ class Element(Node):
     index: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class IsTaken(Node):
     """Whether the step took this action."""
 
@@ -144,21 +141,18 @@ class IsTaken(Node):
     action: str
 
 
-@dataclass(frozen=True, eq=False)
 class Not(Node):
     """Whether an expression is 0."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class And(Node):
     """The first part that is 0, else the last; the parts after it are not evaluated."""
 
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Or(Node):
     """The first part that is not 0, else the last; the parts after it are not evaluated."""
 
@@ -176,7 +170,6 @@ class Sign(Enum):
     AT_LEAST = ">="
 
 
-@dataclass(frozen=True, eq=False)
 class Compare(Node):
     """A comparison of two numbers."""
 
@@ -185,7 +178,6 @@ class Compare(Node):
     right: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Link(Node):
     """A number of a chain, and how the number before it has to compare with it."""
 
@@ -193,7 +185,6 @@ class Link(Node):
     right: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Chain(Node):
     """Whether each of three or more numbers compares with the next: `a < b < c`. Each is evaluated once; the numbers
     after a comparison that is false are not evaluated."""
@@ -202,7 +193,6 @@ class Chain(Node):
     links: tuple[Link, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Among(Node):
     """Whether a number is one of several, all of which are evaluated: `x in (a, b)`."""
 
@@ -210,14 +200,12 @@ class Among(Node):
     choices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Negative(Node):
     """A number with the other sign."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Term(Node):
     """A term of a sum; one `is_subtracted` counts with the other sign."""
 
@@ -225,7 +213,6 @@ class Term(Node):
     is_subtracted: bool
 
 
-@dataclass(frozen=True, eq=False)
 class Sum(Node):
     """A sum of two or more terms."""
 
@@ -240,7 +227,6 @@ class Operation(Enum):
     MODULO = "%"
 
 
-@dataclass(frozen=True, eq=False)
 class Arithmetic(Node):
     """A product, a quotient or a remainder."""
 
@@ -249,7 +235,6 @@ class Arithmetic(Node):
     right: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Option(Node):
     """A value, and the condition under which it is chosen."""
 
@@ -257,7 +242,6 @@ class Option(Node):
     value: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Choose(Node):
     """The value of the first option whose condition is true, else the last value: `a if x else b if y else c`."""
 
@@ -272,7 +256,6 @@ class Extreme(Enum):
     GREATEST = "max"
 
 
-@dataclass(frozen=True, eq=False)
 class Extremum(Node):
     """The least or the greatest of two or more numbers."""
 
@@ -280,7 +263,6 @@ class Extremum(Node):
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Range(Node):
     """The numbers from `first` to one below `end`, in ascending order."""
 
@@ -288,7 +270,6 @@ class Range(Node):
     end: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Generator(Node):
     """A variable that takes the numbers of a range for which all conditions are true. Range and conditions can use the
     variables of the generators before it, and the conditions its own."""
@@ -308,7 +289,6 @@ class Gathering(Enum):
     GREATEST = "max"
 
 
-@dataclass(frozen=True, eq=False)
 class Fold(Node):
     """The values of `body` for all values of the generators' variables, gathered into one. ALL and ANY stop at the
     first value that decides. LEAST and GREATEST of no value are the `default`, which they have unless the generators
@@ -320,7 +300,6 @@ class Fold(Node):
     default: Expression | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Call(Node):
     """The call of a helper: its value, or as a statement (`Do`) its effect."""
 
@@ -337,7 +316,6 @@ class NotInTheCoreError(Exception):
     """An engine was given what is written in place of its core."""
 
 
-@dataclass(frozen=True, eq=False)
 class Collection(Node):
     """A set or a queue of a state, or a subset that is a parameter."""
 
@@ -351,12 +329,10 @@ class Collection(Node):
     """Of a queue: the number in the places behind its last element."""
 
 
-@dataclass(frozen=True, eq=False)
 class CollectiveExpression(Node):
     """An expression about sets, queues or domains as a whole."""
 
 
-@dataclass(frozen=True, eq=False)
 class IsIn(CollectiveExpression):
     """Whether a number is an element: `x in s.isr`."""
 
@@ -364,7 +340,6 @@ class IsIn(CollectiveExpression):
     collection: Collection
 
 
-@dataclass(frozen=True, eq=False)
 class InDomain(CollectiveExpression):
     """Whether a number is an element of a domain: `x in Replica`."""
 
@@ -372,14 +347,12 @@ class InDomain(CollectiveExpression):
     domain: type[Domain]
 
 
-@dataclass(frozen=True, eq=False)
 class Length(CollectiveExpression):
     """The number of elements."""
 
     collection: Collection
 
 
-@dataclass(frozen=True, eq=False)
 class SetComparison(CollectiveExpression):
     """A comparison of two sets of one domain; AT_MOST is "is a subset of"."""
 
@@ -388,7 +361,6 @@ class SetComparison(CollectiveExpression):
     right: Collection
 
 
-@dataclass(frozen=True, eq=False)
 class QueueElement(CollectiveExpression):
     """The element at a place of a queue, the oldest at 0. A place without an element is an error."""
 
@@ -424,7 +396,6 @@ Expression = (
 # -------------------------------------------------------------------------------------------------------- statements
 
 
-@dataclass(frozen=True, eq=False)
 class Assign(Node):
     """A local gets a value."""
 
@@ -432,7 +403,6 @@ class Assign(Node):
     value: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Store(Node):
     """A cell of the state gets a value. A value outside the range of the field is an error."""
 
@@ -440,7 +410,6 @@ class Store(Node):
     value: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Case(Node):
     """Statements, and the condition under which they are executed."""
 
@@ -448,7 +417,6 @@ class Case(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Branch(Node):
     """The statements of the first case whose condition is true, else the last ones: `if`, `elif`, `else`."""
 
@@ -456,7 +424,6 @@ class Branch(Node):
     otherwise: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Loop(Node):
     """Statements for each number of a range, which is evaluated once."""
 
@@ -465,33 +432,28 @@ class Loop(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Require(Node):
     """A guard: if it is false, the action is not enabled."""
 
     condition: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Return(Node):
     """The value of a helper or a property."""
 
     value: Expression
 
 
-@dataclass(frozen=True, eq=False)
 class Do(Node):
     """The call of a helper that writes to the state."""
 
     call: Call
 
 
-@dataclass(frozen=True, eq=False)
 class CollectiveStatement(Node):
     """A statement about sets or queues as a whole."""
 
 
-@dataclass(frozen=True, eq=False)
 class SetLoop(CollectiveStatement):
     """Statements for each element of a set, in ascending order; each element is tested when the loop comes to it.
     The indices of the set are evaluated once."""
@@ -501,7 +463,6 @@ class SetLoop(CollectiveStatement):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class SetChange(CollectiveStatement):
     """An element is added to a set, or removed from it: `s.isr.add(x)`, `s.isr.discard(x)`."""
 
@@ -510,7 +471,6 @@ class SetChange(CollectiveStatement):
     is_added: bool
 
 
-@dataclass(frozen=True, eq=False)
 class CopySet(CollectiveStatement):
     """A set gets the elements of another set: `s.isr = s.live`."""
 
@@ -518,7 +478,6 @@ class CopySet(CollectiveStatement):
     source: Collection
 
 
-@dataclass(frozen=True, eq=False)
 class FillSet(CollectiveStatement):
     """A set gets exactly these elements: `s.isr = {x, y}`, `s.isr = set()`."""
 
@@ -526,14 +485,12 @@ class FillSet(CollectiveStatement):
     elements: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Clear(CollectiveStatement):
     """A set or a queue becomes empty; for a queue of records, the queues of all parts."""
 
     collections: tuple[Collection, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Append(CollectiveStatement):
     """A queue gets a last element; a queue of records, one for each part. A full queue is an error."""
 
@@ -541,7 +498,6 @@ class Append(CollectiveStatement):
     values: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class TakeFirst(CollectiveStatement):
     """A queue loses its first element; the local, if there is one, gets it. An empty queue is an error."""
 
@@ -692,8 +648,7 @@ def assigned(statements: Iterable[Statement]) -> set[Variable]:
 
 
 def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
-    """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
-    queue."""
+    """How often each variable is assigned in the text, also by a loop, or as the first element of a queue."""
     assigning = (Assign, Loop, SetLoop, TakeFirst)
     nodes = (statement for statement in statements_in(statements) if isinstance(statement, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)

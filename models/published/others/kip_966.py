@@ -612,8 +612,7 @@ def leader_writes(s, b: Broker, value: Value):
 
 
 def has_converged(s, leader, follower):
-    """The follower has nothing to fetch or report: the original then sends no request, to keep its state space
-    small."""
+    """The follower has nothing to fetch or report: the original sends no request, to keep its state space small."""
     return (
         s.log_end[leader] == s.log_end[follower]
         and s.high_watermark[leader] == s.high_watermark[follower]
@@ -804,8 +803,7 @@ def next_isr_size(s, change, b):
 
 
 def is_next_elr(s, change, b, member):
-    """The ELR after a change of broker `b`. A broker that leaves an ISR below the minimum is eligible, unless it is
-    unclean."""
+    """The ELR after a change of broker `b`. A broker that leaves a too small ISR is eligible, unless it is unclean."""
     if change == Change.FENCED:
         return next_isr_size(s, change, b) < s.min_isr and (
             s.record_elr[s.partition_epoch][member] or (member == b and s.record_isr[s.partition_epoch][b])

@@ -375,7 +375,7 @@ class ReplicationControl:
 
     def cancel_reassignment(self) -> None:
         """Go back to the replicas before the reassignment. Kafka: cancelPartitionReassignment. Errors: `ClusterError`
-        if there is none, or if every member of the ISR is one of the added replicas.
+        without one, or if every member of the ISR is one of the added replicas.
         """
         if not self.partition.is_reassigned:
             raise ClusterError("there is no reassignment to cancel; begin one")

@@ -9,7 +9,17 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.engine import checking
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    domain,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import causes as search_for_causes
@@ -19,68 +29,63 @@ from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.traces import cli as trace_cli
 
-DOORS = '''\
+DOORS = model(
+    configuration(
+        'doors = bound(3, "doors", least=1)',
+        'thieves = budget(1, "thieves that come")',
+        'draughts = budget(1, "draughts")',
+    ),
+    domain("Door", '"doors"'),
+    state(
+        "is_open[Door]: Flag",
+        "is_robbed[Door]: Flag",
+        "visits: between(0, 2)",
+        "thieves_left: between(0, 127)",
+        "draughts_left: between(0, 127)",
+    ),
+    define(
+        "initial",
+        "starts(configuration)",
+        'yield {"thieves_left": configuration.thieves, "draughts_left": configuration.draughts}',
+    ),
+    action(
+        "person_enters(s, door: Door)",
+        "require(s.visits < 2)",
+        "require(not s.is_open[door])",
+        "s.visits += 1",
+        "s.is_open[door] = True",
+    ),
+    action(
+        "person_leaves(s, door: Door)", "require(s.visits == 2)", "require(s.is_open[door])", "s.is_open[door] = False"
+    ),
+    action(
+        "thief_enters(s, door: Door)",
+        "require(s.thieves_left > 0)",
+        "s.thieves_left -= 1",
+        "s.is_open[door] = True",
+        "s.is_robbed[door] = True",
+    ),
+    action(
+        "draught_shuts(s, door: Door)",
+        "require(s.draughts_left > 0)",
+        "require(s.is_open[door])",
+        "s.draughts_left -= 1",
+        "s.is_open[door] = False",
+    ),
+    helper("a_thief_came(s)", "s.thieves_left < s.thieves"),
+    claim(
+        "always(permitted=a_thief_came)",
+        "at_most_one_is_open_and_none_robbed(s)",
+        "sum(1 for door in range(s.doors) if s.is_open[door]) < 2"
+        " and not any(s.is_robbed[door] for door in range(s.doors))",
+    ),
+    claim(
+        "always_step",
+        "doors_stay_open(before, after)",
+        "all(after.is_open[door] for door in range(before.doors) if before.is_open[door])",
+    ),
+)
 """People go through doors; a thief opens any, a draught shuts one. Doors are alike."""
-
-class Configuration:
-    doors = bound(3, "doors", least=1)
-    thieves = budget(1, "thieves that come")
-    draughts = budget(1, "draughts")
-
-class Door(Domain, size="doors"):
-    pass
-
-class State:
-    is_open = field(Door, values=Flag)
-    is_robbed = field(Door, values=Flag)
-    visits = field(values=between(0, 2))
-    thieves_left = field(values=between(0, 127))
-    draughts_left = field(values=between(0, 127))
-
-@initial
-def starts(configuration):
-    yield {"thieves_left": configuration.thieves, "draughts_left": configuration.draughts}
-
-@action
-def person_enters(s, door: Door):
-    require(s.visits < 2)
-    require(not s.is_open[door])
-    s.visits += 1
-    s.is_open[door] = True
-
-@action
-def person_leaves(s, door: Door):
-    require(s.visits == 2)
-    require(s.is_open[door])
-    s.is_open[door] = False
-
-@action
-def thief_enters(s, door: Door):
-    require(s.thieves_left > 0)
-    s.thieves_left -= 1
-    s.is_open[door] = True
-    s.is_robbed[door] = True
-
-@action
-def draught_shuts(s, door: Door):
-    require(s.draughts_left > 0)
-    require(s.is_open[door])
-    s.draughts_left -= 1
-    s.is_open[door] = False
-
-def a_thief_came(s):
-    return s.thieves_left < s.thieves
-
-@always(permitted=a_thief_came)
-def at_most_one_is_open_and_none_robbed(s):
-    return sum(1 for door in range(s.doors) if s.is_open[door]) < 2 and not any(
-        s.is_robbed[door] for door in range(s.doors)
-    )
-
-@always_step
-def doors_stay_open(before, after):
-    return all(after.is_open[door] for door in range(before.doors) if before.is_open[door])
-'''
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ SKIPPING: dict[str, tuple[Callable[[Code, Callable[[Number], Value], Value, Valu
     "and": (lambda code, note, a, b: code.every(lambda: note(a), lambda: note(b)), {(0, 1): [0], (1, 1): [1, 1]}),
     "or": (lambda code, note, a, b: code.some(lambda: note(a), lambda: note(b)), {(0, 1): [0, 1], (1, 0): [1]}),
     "if": (
-        lambda code, note, a, b: code.choice([(note(a), lambda: note(b))], lambda: note(code.value(I64(7)))),
+        lambda code, note, a, b: code.choice([(note(a), lambda: note(b))], lambda: note(Value(code, I64(7)))),
         {(0, 1): [0, 7], (1, 2): [1, 2]},
     ),
 }

@@ -135,8 +135,8 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "examples/tla": ({},),
     "published/others": ({}, {"lossy_shutdowns": 0, "lossless_shutdowns": 1, "fencings": 1, "isr_shrinks": 1}),
 }
-"""Few shapes, since each is compiled; all run-time values of a shape share one kernel. A shape that gives some of them
-as well keeps these, so that a search comes to what is rare."""
+"""Few shapes, since each is compiled; all run-time values of a shape share one kernel. A shape may fix some of them, so
+that a search reaches rare states."""
 
 
 # ------------------------------------------------------------------------------------------------ one state, two ways
@@ -352,7 +352,7 @@ def values_within(draw: st.DrawFn, name: str, protocol: str, bounds: Mapping[str
             # More than three of anything adds nothing here, and budgets up to three share a shape.
             most = entry.least + 3 if entry.most is None else min(entry.most, entry.least + 3)
             some = st.integers(entry.least, most)
-            # A search with few faults comes far.
+            # With few faults, a search reaches deep states.
             wanted[entry_name] = draw(st.just(0) | some if entry.is_budget else some, label=entry_name)
     return legal_values(model, protocol, bounds, wanted)
 

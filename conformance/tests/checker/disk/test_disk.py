@@ -82,7 +82,7 @@ class Searched:
         return explore(self.instance, limits, kernel=self.kernel, count_all=self.count_all)
 
     def on_disk(self, folder: Path, limits: Limits = LIMITS, **options: Any) -> tuple[Exploration, DiskSummary]:
-        """A search with as much memory for states as `room`: the process of all tests may have outgrown a limit."""
+        """A search with memory for `room` states: a limit in bytes would depend on the tests that ran before."""
         request = DiskRequest(folder, **{"room": ROOM, **options})
         return explore_on_disk(request, self.instance, limits, self.kernel, count_all=self.count_all)
 
@@ -253,7 +253,7 @@ def test_a_search_with_symmetry_in_which_a_value_leaves_its_range(
 def test_a_search_that_is_resumed_clears_what_it_has_cleared_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its limits may be others, which decide how many first states are looked at, and so what it pays to clear."""
+    """Other limits could change how many first states are looked at, and so which cells are worth clearing."""
     monkeypatch.chdir(tmp_path)
     words = ["examples/two_phase_commit", "--json"]
     assert main([*words, "--bound", "3", "--disk", "d"]) == 0
@@ -439,7 +439,7 @@ def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
     """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
     words = LARGE.format(3).split()
     on = ["--memory", "300M", "--disk", str(tmp_path / "a"), "--out", str(tmp_path / "traces")]
-    # A small process in between: what a child is said to have held begins with what its parent holds.
+    # A small process in between: the peak memory of a child is at least that of its parent at its start.
     between = [sys.executable, "-c", BETWEEN, str(tmp_path / "out")]
     command = [sys.executable, "-m", "isrcheck.checker", *words, *on]
     done = subprocess.run([*between, *command], capture_output=True, check=True)
@@ -453,7 +453,7 @@ def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_ends_the_search_and_loses_nothing(tmp_path: Path, small: Searched) -> None:
-    """The system refuses files above 40 kB; when it does no longer, the search goes on."""
+    """The system refuses files above 40 kB; without this limit, the search continues."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
     try:

@@ -156,6 +156,17 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", GRAPHS))
 
 
+def write(text: str) -> None:
+    write_model(Path("walk.py"), text)
+
+
+@pytest.fixture
+def check(check):
+    """Runs `check` in a folder with the walker's model, who cannot go back beyond place 7."""
+    write(walk(far=7))
+    return check
+
+
 @pytest.fixture
 def searched(tmp_path, limits):
     def search(text: str, depth: int | None = None) -> Exploration:
@@ -309,15 +320,10 @@ def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
     assert (findings.found, findings.erred) == (Finding(), Finding(1, StepPath(0, (0,) * 9)))
 
 
-# ----------------------------------------------------------------------------------------------------- what is reported
-
-
-def write(text: str) -> None:
-    write_model(Path("walk.py"), text)
+# ------------------------------------------------------------------------------------------------------------- reports
 
 
 def test_the_report_says_that_no_path_leads_on(check, capsys):
-    write(walk(far=7))
     code, out, err = check("walk.py", "--details")
     lines = out.splitlines()
     assert (code, err) == (STUCK, "")
@@ -332,7 +338,6 @@ def test_the_report_says_that_no_path_leads_on(check, capsys):
 
 
 def test_the_report_of_a_bounded_search_is_undecided(check):
-    write(walk(far=7))
     code, out, _ = check("walk.py", "--bound", "3")
     says = "it needs every reachable state, and 1 state was not expanded"
     assert (code, verdict_of(out)) == (3, f"UNDECIDED: home_is_ahead: {says}")
@@ -342,7 +347,6 @@ def test_the_report_of_a_bounded_search_is_undecided(check):
 
 
 def test_the_object_of_a_stuck_state(check):
-    write(walk(far=7))
     code, run = told(check, "walk.py")
     (found,) = run["properties"]
     assert (code, found["verdict"], found["depth"], found["violating"]) == (STUCK, "VIOLATED", 7, 3)
@@ -395,7 +399,6 @@ def test_other_engines_say_that_they_do_not_judge_it(check):
     ],
 )
 def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch, state, says):
-    write(walk(far=7))
     stuck = {EntryKind.FOUND: np.array([state]), EntryKind.PERMITTED: np.array([], int)}
     monkeypatch.setattr(liveness, "stuck_states", lambda states, number: stuck)
     code, _, err = check("walk.py")
@@ -404,7 +407,6 @@ def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch, stat
 
 
 def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
-    write(walk(far=7))
     monkeypatch.setattr(certifying, "MOST_STATES", 2)
     code, out, _ = check("walk.py")
     assert code == STUCK
@@ -416,7 +418,6 @@ def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
 
 
 def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
-    write(walk(far=7))
     _, run = told(check, "walk.py")
     file = Path(run["properties"][0]["trace"])
     assert recheck(file, Path("walk.py")).says == "the model allows it: home_is_ahead is VIOLATED after 7 steps"
@@ -428,7 +429,6 @@ def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
 
 
 def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
-    write(walk(far=7))
     _, run = told(check, "walk.py")
     monkeypatch.setattr(certifying, "MOST_STATES", 2)
     with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
@@ -436,14 +436,12 @@ def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
 
 
 def test_counterexamples_with_other_causes_are_not_sought(check):
-    write(walk(far=7))
     code, out, _ = check("walk.py", "--counterexamples", "3")
     assert code == STUCK
     assert "home_is_ahead: only the first counterexample; causes of always_possible are not compared" in out
 
 
 def test_the_graph_marks_stuck_states(check):
-    write(walk(far=7))
     code, out, _ = check("graph", "walk.py", "-o", "walk.html")
     assert (code, "VIOLATED: home_is_ahead in 3 states" in out.splitlines()) == (0, True)
     code, out, _ = check("graph", "walk.py", "--bound", "8", "-o", "part.html")
@@ -523,7 +521,6 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
 def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict, monkeypatch):
     # Java needs a real stderr, if this test is the first to start it.
     monkeypatch.setattr(sys, "stderr", sys.__stderr__)
-    write(walk(far=7))
     code, out, _ = check("walk.py", "--engine", "spark", "--master", "local[2]", *words, "--json")
     (run,) = json.loads(out)["runs"]
     (found,) = run["properties"]
@@ -544,9 +541,8 @@ def test_mutants_that_make_a_state_stuck_are_killed(check):
     assert "killed by home_is_ahead at step 1 (unmutated at step 9)" in check("mutate", "walk.py")[1]
 
 
-def test_python_code_gets_the_same(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(walk(far=7))
+@pytest.mark.usefixtures("check")
+def test_python_code_gets_the_same():
     result = isrcheck.check("walk.py")
     found = result.properties["home_is_ahead"]
     assert (result.verdict, result.exit_code, result.is_safe) == ("VIOLATED", 13, False)
@@ -570,8 +566,8 @@ class Walker:
 
 
 @pytest.mark.sampled
-def test_a_watched_property_fails_only_in_a_stuck_state(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("check")
+def test_a_watched_property_fails_only_in_a_stuck_state():
     for far, broken in ((2, "home_is_ahead"), (10, None)):
         write(walk(far=far))
         machine = state_machine(isrcheck.load("walk.py").instance(), Walker, properties=["home_is_ahead"], steps=20)
@@ -614,7 +610,6 @@ def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kin
 
 
 def test_a_report_has_the_stuck_state(check):
-    write(walk(far=7))
     assert check("walk.py", "--report", "shown")[0] == STUCK
     (run,) = json.loads(Path("shown/results.sarif").read_text())["runs"]
     (invocation,) = run["invocations"]

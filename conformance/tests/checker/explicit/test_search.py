@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.checker.test_process import run as run_command
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import searched_to, verdict_of
-from conformance.tests.support.places import PROJECT as ROOT
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
@@ -28,7 +26,7 @@ from isrcheck.checker.resources.cache import kept
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.results.verdict import Word, verdicts
-from isrcheck.commands.exit_codes import UNDECIDED, VIOLATED
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property
@@ -533,17 +531,10 @@ def may_end(s):
 HELPER = "def more(s):\n    return s.count + 1\n"
 WORSE = HELPER.replace("+ 1", "+ 2")
 
-CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
-
-def check(folder: Path, cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `check mine.py` in a separate process."""
-    environment = os.environ | {"ISRCHECK_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-c", CHECK, "mine.py", *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr
-    return done
+def check(folder: Path, cache: Path, *words: str) -> tuple[int, str, str]:
+    """Run `check mine.py` in a separate process; return exit code, stdout and stderr."""
+    return run_command(folder, "mine.py", *words, ISRCHECK_CACHE=str(cache))
 
 
 @pytest.fixture
@@ -557,22 +548,20 @@ def mine(tmp_path: Path) -> Path:
 
 @pytest.mark.exhaustive
 def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    first = check(mine, cache)
-    assert (first.returncode, "compiling mine (once for these bounds)" in first.stderr) == (0, True)
-    second = check(mine, cache)
-    assert (second.returncode, second.stderr) == (0, "")
-    helper = mine / "helper_of_mine.py"
+    cache, helper = tmp_path / "cache", mine / "helper_of_mine.py"
+    code, _, err = check(mine, cache)
+    assert (code, "compiling mine (once for these bounds)" in err) == (SAFE, True)
+    code, _, err = check(mine, cache)
+    assert (code, err) == (SAFE, "")
     date = helper.stat().st_mtime_ns
     helper.write_text(WORSE)
     # As long as before, and as old: neither size nor date tells the difference.
     os.utime(helper, ns=(date, date))
-    third = check(mine, cache)
-    assert (third.returncode, "compiling" in third.stderr) == (VIOLATED, True)
-    assert "VIOLATED at step 3" in third.stdout
+    code, out, err = check(mine, cache)
+    assert (code, "VIOLATED at step 3" in out, "compiling" in err) == (VIOLATED, True, True)
     helper.write_text(HELPER)
-    fourth = check(mine, cache)
-    assert (fourth.returncode, "compiling" in fourth.stderr) == (0, False)
+    code, _, err = check(mine, cache)
+    assert (code, "compiling" in err) == (SAFE, False)
     assert len(list((cache / "kernels").iterdir())) == 2
 
 
@@ -585,49 +574,41 @@ def test_a_large_search_goes_on_with_optimized_code(
     monkeypatch.setattr(compiled_kernel, "MANY_STATES", 100)
     monkeypatch.setattr(carrier, "CHUNK", 32)
     instance = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 4})
-    limits, said = Limits(memory=MEMORY, threads=threads), list[str]()
-    kernel = kernel_of(instance, said.append)
+    limits, messages = Limits(memory=MEMORY, threads=threads), list[str]()
+    kernel = kernel_of(instance, messages.append)
     quick = kernel.expand
     for seconds in (9.0, None):  # in less than ten seconds, it does not compile anything else
         found = explore(instance, replace(limits, seconds=seconds), kernel=kernel)
         assert (found.distinct, found.generated, found.is_complete) == (1568, 8257, True)
         assert (kernel.expand is quick) == (kernel.optimize is not None) == (seconds is not None)
-    assert said == [
+    assert messages == [
         "compiling examples/two_phase_commit (once for these bounds)",
         "compiling examples/two_phase_commit for a large search (once for these bounds)",
     ]
-    assert kernel_of(instance, said.append).optimize is None
-    assert len(said) == 2
+    assert kernel_of(instance, messages.append).optimize is None
+    assert len(messages) == 2
 
 
 def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    done = check(mine, blocked / "cache")
-    assert done.returncode == 0
-    assert f"compiling mine (uncached: {blocked}" in done.stderr
-    assert blocked.read_text(encoding="utf-8") == "not a folder"
+    code, _, err = check(mine, blocked / "cache")
+    assert (code, f"compiling mine (uncached: {blocked}" in err) == (SAFE, True)
+    assert blocked.read_text() == "not a folder"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "content"), [exhaustive(("*.o", 0.0)), ("*.o", 0.5), exhaustive(("*.o", b"\x7fELF, of somebody else"))]
-)
-def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
+@pytest.mark.parametrize("content", [exhaustive(0.0), 0.5, exhaustive(b"\x7fELF, of somebody else")])
+def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, content: float | bytes) -> None:
     cache = tmp_path / "cache"
-    assert check(mine, cache).returncode == 0
-    (kernel,) = (cache / "kernels").iterdir()
-    (functions,) = (cache / "functions").iterdir()
-    damaged = set(cache.rglob(pattern))
-    assert damaged == {kernel, functions}
-    for path in damaged:
+    assert check(mine, cache)[0] == SAFE
+    (kernel,), (functions,) = (cache / "kernels").iterdir(), (cache / "functions").iterdir()
+    for path in (kernel, functions):
         whole = path.read_bytes()
         path.write_bytes(content if isinstance(content, bytes) else whole[: int(len(whole) * content)])
-    again = check(mine, cache)
-    assert (again.returncode, "HOLDS" in again.stdout) == (0, True)
-    assert again.stderr == f"compiling mine again ({kernel} is damaged) ...\n"
-    assert all(kept(path) for path in damaged)
-    after = check(mine, cache)
-    assert (after.returncode, "HOLDS" in after.stdout, after.stderr) == (0, True, "")
+    for says in (f"compiling mine again ({kernel} is damaged) ...\n", ""):
+        code, out, err = check(mine, cache)
+        assert (code, "HOLDS" in out, err) == (SAFE, True, says)
+        assert kept(kernel) and kept(functions)
 
 
 def test_reaching_the_memory_limit_is_undecided(tmp_path: Path) -> None:
@@ -635,7 +616,6 @@ def test_reaching_the_memory_limit_is_undecided(tmp_path: Path) -> None:
     text = text[: text.index("@always\n")] + text[text.index("@always\ndef total_is_the_sum") :]
     text = text.replace("@always_step(permitted=is_forgiven)", "@sometimes")
     written(tmp_path, text, "mine.py")
-    done = check(tmp_path, tmp_path / "cache", "--memory", "16M", "--continue")
-    assert done.returncode == UNDECIDED
-    assert re.search(r"^UNDECIDED +total_is_the_sum", done.stdout, re.MULTILINE)
-    assert verdict_of(done.stdout) == f"UNDECIDED: the memory limit is reached; {searched_to(5)}"
+    code, out, _ = check(tmp_path, tmp_path / "cache", "--memory", "16M", "--continue")
+    assert (code, bool(re.search(r"^UNDECIDED +total_is_the_sum", out, re.MULTILINE))) == (UNDECIDED, True)
+    assert verdict_of(out) == f"UNDECIDED: the memory limit is reached; {searched_to(5)}"

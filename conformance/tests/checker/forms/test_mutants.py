@@ -12,7 +12,19 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import assert_refused
-from conformance.tests.support.small_models import in_the_language, write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    configuration,
+    define,
+    domain,
+    helper,
+    in_the_language,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.explore import explore
@@ -29,84 +41,52 @@ from isrcheck.models.messages import ModelError
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 
-MODEL = '''\
+MODEL = model(
+    configuration(
+        'most = bound(3, "how many fit in", least=1, option="--most")',
+        'thefts = budget(0, "guests that vanish", option="--thefts")',
+        'limit = setting(9, "how many are promised to be in at most", option="--limit")',
+        'WATCHED = switch(True, "the door is looked at")',
+        'COUNTED = switch(False, "the guests are counted")',
+    ),
+    state('count: between(0, "most")', "is_open: Flag", "thefts_done: between(0, 3)"),
+    define("", "is_ready(s)", '"""Nothing but conjuncts."""', "return s.is_open and s.count < s.most"),
+    helper("may_enter(s, least)", "is_ready(s) and least <= s.count <= s.most"),
+    define("", "is_full(s)", '"""A single condition."""', "return s.count == s.most"),
+    action("door_opens(s)", "require(not is_ready(s))", "require(not s.is_open)", "s.is_open = True"),
+    action("guest_enters(s)", "require(may_enter(s, 0))", "s.count += 1"),
+    action(
+        "door_closes(s)",
+        "if s.count == 0:",
+        "    require(s.is_open)",
+        "else:",
+        "    require(s.is_open and is_full(s))",
+        "s.is_open = False",
+    ),
+    action(
+        "guest_vanishes(s)",
+        "require(s.thefts_done < s.thefts)",
+        "require(s.count > 0 or s.most == 0)",
+        "s.thefts_done += 1",
+        "s.count -= 1",
+    ),
+    helper("is_watched(configuration)", "configuration.WATCHED"),
+    claim("always(applies=is_watched)", "closed_when_empty_or_full(s)", "s.is_open or s.count == 0 or is_full(s)"),
+    helper("somebody_vanished(s)", "s.thefts_done > 0"),
+    claim("always", "within_limit(s)", "s.count < s.limit"),
+    claim(
+        "always(permitted=somebody_vanished, applies=lambda configuration: configuration.COUNTED)",
+        "everybody_is_there(s)",
+        "s.thefts_done == 0",
+    ),
+    claim("sometimes", "two_are_in(s)", "s.count == 2"),
+    claim(
+        "always_step(applies=is_watched)",
+        "nobody_enters_a_closed_door(before, after, taken)",
+        "taken != guest_enters or before.is_open",
+    ),
+)
 """A door that counts who goes in, with guards of every kind."""
-
-class Configuration:
-    most = bound(3, "how many fit in", least=1, option="--most")
-    thefts = budget(0, "guests that vanish", option="--thefts")
-    limit = setting(9, "how many are promised to be in at most", option="--limit")
-    WATCHED = switch(True, "the door is looked at")
-    COUNTED = switch(False, "the guests are counted")
-
-class State:
-    count = field(values=between(0, "most"))
-    is_open = field(values=Flag)
-    thefts_done = field(values=between(0, 3))
-
-def is_ready(s):
-    """Nothing but conjuncts."""
-    return s.is_open and s.count < s.most
-
-def may_enter(s, least):
-    return is_ready(s) and least <= s.count <= s.most
-
-def is_full(s):
-    """A single condition."""
-    return s.count == s.most
-
-@action
-def door_opens(s):
-    require(not is_ready(s))
-    require(not s.is_open)
-    s.is_open = True
-
-@action
-def guest_enters(s):
-    require(may_enter(s, 0))
-    s.count += 1
-
-@action
-def door_closes(s):
-    if s.count == 0:
-        require(s.is_open)
-    else:
-        require(s.is_open and is_full(s))
-    s.is_open = False
-
-@action
-def guest_vanishes(s):
-    require(s.thefts_done < s.thefts)
-    require(s.count > 0 or s.most == 0)
-    s.thefts_done += 1
-    s.count -= 1
-
-def is_watched(configuration):
-    return configuration.WATCHED
-
-@always(applies=is_watched)
-def closed_when_empty_or_full(s):
-    return s.is_open or s.count == 0 or is_full(s)
-
-def somebody_vanished(s):
-    return s.thefts_done > 0
-
-@always
-def within_limit(s):
-    return s.count < s.limit
-
-@always(permitted=somebody_vanished, applies=lambda configuration: configuration.COUNTED)
-def everybody_is_there(s):
-    return s.thefts_done == 0
-
-@sometimes
-def two_are_in(s):
-    return s.count == 2
-
-@always_step(applies=is_watched)
-def nobody_enters_a_closed_door(before, after, taken):
-    return taken != guest_enters or before.is_open
-'''
 
 
 def line_of(text: str, after: str) -> int:
@@ -434,47 +414,31 @@ def test_a_model_without_guards_has_no_mutants(ask, folder: Path) -> None:
 # -------------------------------------------------------------------------------------------------- two that agree
 
 
-CONTAINERS = '''\
+CONTAINERS = model(
+    domain("Clerk", 2),
+    block("Request(Record)", "sender = field(values=Clerk)"),
+    block("Desk(Record)", "seen = field(values=Set(of=Clerk))", "lane = field(values=Queue(of=Clerk, most=2))"),
+    state("waiting: Queue(of=Request, most=2)", "desk[Clerk]: Desk", "absent: Set(of=Clerk)"),
+    helper("is_next(s, c)", "len(s.waiting) > 0 and s.waiting[0].sender == c"),
+    action(
+        "asks(s, c: Clerk)",
+        "require(0 <= len(s.waiting) < 2 and c not in s.absent)",
+        "s.waiting.append(Request(sender=c))",
+        "s.desk[c].lane.append(c)",
+    ),
+    action(
+        "answered(s, c: Clerk)",
+        "require(is_next(s, c) and c in Clerk)",
+        "require(all(other == c for other in s.desk[c].seen))",
+        "for other in s.desk[c].seen:",
+        "    require(c in s.desk[other].lane)",
+        "s.absent = {c}",
+        "s.desk[c].seen = s.absent",
+        "s.waiting.popleft()",
+    ),
+    claim("always", "few_wait(s)", "len(s.desk[0].lane) < 2 or len(s.waiting) > 0"),
+)
 """Clerks queue up requests."""
-
-class Clerk(Domain, size=2):
-    pass
-
-class Request(Record):
-    sender = field(values=Clerk)
-
-class Desk(Record):
-    seen = field(values=Set(of=Clerk))
-    lane = field(values=Queue(of=Clerk, most=2))
-
-class State:
-    waiting = field(values=Queue(of=Request, most=2))
-    desk = field(Clerk, values=Desk)
-    absent = field(values=Set(of=Clerk))
-
-def is_next(s, c):
-    return len(s.waiting) > 0 and s.waiting[0].sender == c
-
-@action
-def asks(s, c: Clerk):
-    require(0 <= len(s.waiting) < 2 and c not in s.absent)
-    s.waiting.append(Request(sender=c))
-    s.desk[c].lane.append(c)
-
-@action
-def answered(s, c: Clerk):
-    require(is_next(s, c) and c in Clerk)
-    require(all(other == c for other in s.desk[c].seen))
-    for other in s.desk[c].seen:
-        require(c in s.desk[other].lane)
-    s.absent = {c}
-    s.desk[c].seen = s.absent
-    s.waiting.popleft()
-
-@always
-def few_wait(s):
-    return len(s.desk[0].lane) < 2 or len(s.waiting) > 0
-'''
 
 
 def test_a_condition_about_a_set_or_a_queue_is_one_condition(tmp_path: Path) -> None:

@@ -16,7 +16,16 @@ import pytest
 
 import isrcheck
 from conformance.tests.support.engine import ENDS, verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    domain,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
@@ -32,17 +41,14 @@ from isrcheck.traces.format.certify import certify, from_steps
 
 MEMORY = 1 << 28
 
-HEAD = '''"""Somebody switches a light on and off, and counts."""
-
-class Hand(Domain, size=2):
-    pass
-
-class State:
-    is_on = field(values=Flag)
-    count = field(values=between(0, 5))
-    door = field(Hand, values=Flag)
-
-'''
+HEAD = (
+    model(
+        domain("Hand", 2),
+        state("is_on: Flag", "count: between(0, 5)", "door[Hand]: Flag"),
+    )
+    + "\n"
+)
+"""Somebody switches a light on and off, and counts."""
 BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n"
 COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n"
 WHEN_ON = COUNTS.replace("require(s.count < 2)", "require(s.is_on)\n    require(s.count < 2)")
@@ -300,42 +306,17 @@ def test_what_is_refused(searched, text, says):
         searched(BLINKS + text)
 
 
-MODEL = (
-    '''"""A lamp that is switched three times, and somebody who takes it back."""
-
-class Configuration:
-    broken = setting(False, "what was switched is taken back at any time", values=bool)
-
-class State:
-    count = field(values=between(0, 2))
-    is_done = field(values=Flag)
-
-@action(fair=True)
-def switches(s):
-    require(s.count < 2)
-    s.count += 1
-
-@action
-def takes_back(s):
-    require(s.is_done or s.broken)
-    require(s.count == 1)
-    s.count = 0
-
-@action(fair=True)
-def ends(s):
-    require(s.count == 2)
-    s.is_done = True
-
-@eventually
-def is_switched_twice(s):
-    return s.count == 2
-
-@eventually_always
-def stops_early(s):
-    return s.count < 2
-'''
-    + ENDS
+MODEL = model(
+    configuration('broken = setting(False, "what was switched is taken back at any time", values=bool)'),
+    state("count: between(0, 2)", "is_done: Flag"),
+    define("action(fair=True)", "switches(s)", "require(s.count < 2)", "s.count += 1"),
+    action("takes_back(s)", "require(s.is_done or s.broken)", "require(s.count == 1)", "s.count = 0"),
+    define("action(fair=True)", "ends(s)", "require(s.count == 2)", "s.is_done = True"),
+    claim("eventually", "is_switched_twice(s)", "s.count == 2"),
+    claim("eventually_always", "stops_early(s)", "s.count < 2"),
+    ENDS,
 )
+"""A lamp that is switched three times, and somebody who takes it back."""
 
 
 @pytest.fixture(autouse=True)

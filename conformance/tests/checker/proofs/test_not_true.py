@@ -10,7 +10,16 @@ import sys
 import pytest
 
 from conformance.tests.support.engine import checking, instance_of, joined, none_to, proofs_of, proving, verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    domain,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
@@ -39,25 +48,13 @@ def check_model(tmp_path, monkeypatch, capsys):
 
 # ---------------------------------------------------------------------------------------------------- for every length
 
-OPEN_ARRAY = """\
-class Configuration:
-    log_size = bound(2, "size", least=1, is_open=True)
-
-class Offset(Domain, size="log_size"):
-    pass
-
-class State:
-    a = field(Offset, values=between(0, 10))
-
-@action
-def up(s, o: Offset):
-    require(s.a[o] < 10)
-    s.a[o] += 1
-
-@always(every_length=True)
-def small(s):
-    return all(s.a[o] <= 5 for o in range(s.log_size))
-"""
+OPEN_ARRAY = model(
+    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    domain("Offset", '"log_size"'),
+    state("a[Offset]: between(0, 10)"),
+    action("up(s, o: Offset)", "require(s.a[o] < 10)", "s.a[o] += 1"),
+    claim("always(every_length=True)", "small(s)", "all(s.a[o] <= 5 for o in range(s.log_size))"),
+)
 
 
 def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
@@ -65,31 +62,14 @@ def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
     assert (code, found, proofs["proved"]) == (3, {"small": "NO VIOLATION TO DEPTH"}, [])
 
 
-BEHIND_AN_ERROR = """\
-class Place(Domain, size=5):
-    pass
-
-class State:
-    x = field(values=between(0, 10))
-    a = field(Place, values=Flag)
-
-@action
-def up(s):
-    require(s.x < 10)
-    s.x += 1
-
-@always(every_length=True)
-def all_off(s):
-    return all(not s.a[p] for p in range(5))
-
-@always(every_length=True)
-def off(s):
-    return not s.a[s.x]
-
-@always(every_length=True)
-def not_seven(s):
-    return s.x != 7
-"""
+BEHIND_AN_ERROR = model(
+    domain("Place", 5),
+    state("x: between(0, 10)", "a[Place]: Flag"),
+    action("up(s)", "require(s.x < 10)", "s.x += 1"),
+    claim("always(every_length=True)", "all_off(s)", "all(not s.a[p] for p in range(5))"),
+    claim("always(every_length=True)", "off(s)", "not s.a[s.x]"),
+    claim("always(every_length=True)", "not_seven(s)", "s.x != 7"),
+)
 
 
 def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
@@ -112,24 +92,12 @@ def test_an_erring_property_is_not_proved_by_k_induction(check):
     assert proofs["proved"] == []
 
 
-NO_SMALL_NUMBERS = """\
-class Configuration:
-    k = setting(3, "k", most=3)
-    faults = budget(0, "faults")
-
-class State:
-    f = field(values=Flag)
-    left = field(values=between(0, "faults"))
-
-@action
-def count_down(s):
-    require(s.k == s.left)
-    s.left -= 1
-
-@always(every_length=True)
-def not_two(s):
-    return s.left != 2 or s.f
-"""
+NO_SMALL_NUMBERS = model(
+    configuration('k = setting(3, "k", most=3)', 'faults = budget(0, "faults")'),
+    state("f: Flag", 'left: between(0, "faults")'),
+    action("count_down(s)", "require(s.k == s.left)", "s.left -= 1"),
+    claim("always(every_length=True)", "not_two(s)", "s.left != 2 or s.f"),
+)
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
@@ -141,26 +109,13 @@ def test_a_counterexample_with_numbers_outside_the_bounds(check):
     assert "left 3 -> 2" in joined(check(NO_SMALL_NUMBERS)[1])
 
 
-NO_SLICE = """\
-class Configuration:
-    n = bound(2, "size", least=1, is_open=True)
-
-class N(Domain, size="n"):
-    pass
-
-class State:
-    x = field(values=between(0, 3))
-    a = field(N, values=between(0, 1))
-
-@action
-def up(s, i: N):
-    require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)
-    s.x += 1
-
-@always(every_length=True)
-def low(s):
-    return s.x <= 3
-"""
+NO_SLICE = model(
+    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    domain("N", '"n"'),
+    state("x: between(0, 3)", "a[N]: between(0, 1)"),
+    action("up(s, i: N)", "require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)", "s.x += 1"),
+    claim("always(every_length=True)", "low(s)", "s.x <= 3"),
+)
 
 
 def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
@@ -173,29 +128,13 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
 
 # ------------------------------------------------------------------------------------------------------- within bounds
 
-ORDER = """\
-class Place(Domain, size=2):
-    pass
-
-class State:
-    x = field(values=between(0, 2))
-    y = field(values=between(0, 2))
-    a = field(Place, values=Flag)
-
-@action
-def first(s):
-    require(s.x == 0)
-    s.x = 1
-
-@action
-def second(s):
-    require(s.y == 0)
-    s.y = 2
-
-@always_step
-def fine(before, after, taken):
-    return taken != first or not before.a[before.y]
-"""
+ORDER = model(
+    domain("Place", 2),
+    state("x: between(0, 2)", "y: between(0, 2)", "a[Place]: Flag"),
+    action("first(s)", "require(s.x == 0)", "s.x = 1"),
+    action("second(s)", "require(s.y == 0)", "s.y = 2"),
+    claim("always_step", "fine(before, after, taken)", "taken != first or not before.a[before.y]"),
+)
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
@@ -205,27 +144,13 @@ def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps
     assert "fine: index 2 of a is outside 0..1; test the index before it is used (step 2)\n" in out
 
 
-LEMMA_LEAVES = """\
-class Place(Domain, size=3):
-    pass
-
-class State:
-    x = field(values=between(0, 5))
-    a = field(Place, values=Flag)
-
-@action
-def up(s):
-    require(s.x < 2 or s.x == 3)
-    s.x += 1
-
-@lemma
-def off(s):
-    return s.x == 3 or not s.a[s.x]
-
-@always
-def low(s):
-    return s.x < 5
-"""
+LEMMA_LEAVES = model(
+    domain("Place", 3),
+    state("x: between(0, 5)", "a[Place]: Flag"),
+    action("up(s)", "require(s.x < 2 or s.x == 3)", "s.x += 1"),
+    claim("lemma", "off(s)", "s.x == 3 or not s.a[s.x]"),
+    claim("always", "low(s)", "s.x < 5"),
+)
 
 
 def test_a_lemma_that_errs_after_a_step_is_reported_as_erring_and_a_false_one_as_false(check):
@@ -237,31 +162,14 @@ def test_a_lemma_that_errs_after_a_step_is_reported_as_erring_and_a_false_one_as
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
 
-MANY_STARTS = """\
-class Number(Domain, size=64):
-    pass
-
-class State:
-    x = field(values=Number)
-    y = field(values=between(0, 127))
-
-@initial
-def anywhere(s, x: Number):
-    s.x = x
-
-@action
-def rises(s):
-    require(s.y < 127)
-    s.y += 1
-
-@lemma
-def early(s):
-    return s.y < 100 and (s.x != 1 or s.y > 0)
-
-@always
-def low(s):
-    return s.y < 128
-"""
+MANY_STARTS = model(
+    domain("Number", 64),
+    state("x: Number", "y: between(0, 127)"),
+    define("initial", "anywhere(s, x: Number)", "s.x = x"),
+    action("rises(s)", "require(s.y < 127)", "s.y += 1"),
+    claim("lemma", "early(s)", "s.y < 100 and (s.x != 1 or s.y > 0)"),
+    claim("always", "low(s)", "s.y < 128"),
+)
 
 
 def test_a_lemma_that_is_false_in_one_of_many_initial_states_is_false_there(check):
@@ -281,29 +189,13 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
 
 # ----------------------------------------------------------------------------------------------- budgets without limit
 
-CRASHES = """\
-class Configuration:
-    crashes = budget(1, "crashes", option="--crashes")
-
-class State:
-    crashes_left = field(values=between(0, "crashes"))
-    x = field(values=between(0, 9))
-
-@initial
-def start(configuration):
-    yield {"crashes_left": configuration.crashes}
-
-@action
-def crash(s):
-    require(s.crashes_left > 0)
-    require(s.x < 9)
-    s.crashes_left -= 1
-    s.x = s.x
-
-@always
-def few(s):
-    return s.x <= 5
-"""
+CRASHES = model(
+    configuration('crashes = budget(1, "crashes", option="--crashes")'),
+    state('crashes_left: between(0, "crashes")', "x: between(0, 9)"),
+    define("initial", "start(configuration)", 'yield {"crashes_left": configuration.crashes}'),
+    action("crash(s)", "require(s.crashes_left > 0)", "require(s.x < 9)", "s.crashes_left -= 1", "s.x = s.x"),
+    claim("always", "few(s)", "s.x <= 5"),
+)
 
 
 @pytest.mark.parametrize(
@@ -337,25 +229,13 @@ def test_a_k_induction_proof_holds_for_the_given_budget(check):
 
 # ------------------------------------------------------------------------------------------------------ what was kept
 
-FIVE = """\
-LIMIT = 5
-
-class State:
-    x = field(values=between(0, 9))
-
-@action
-def up(s):
-    require(s.x < LIMIT)
-    s.x += 1
-
-@always
-def low(s):
-    return s.x <= 3
-
-@always_step
-def grows(before, after):
-    return before.x < after.x
-"""
+FIVE = model(
+    "LIMIT = 5\n",
+    state("x: between(0, 9)"),
+    action("up(s)", "require(s.x < LIMIT)", "s.x += 1"),
+    claim("always", "low(s)", "s.x <= 3"),
+    claim("always_step", "grows(before, after)", "before.x < after.x"),
+)
 
 
 def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypatch):
@@ -468,18 +348,11 @@ def test_no_property_is_lost(check_model, around, said):
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
 
 
-COUNTER = """\
-class State:
-    left = field(values=between(0, 7), initially=7)
-
-@action
-def somebody_takes_one(s):
-    s.left -= 1
-
-@always
-def never_below(s):
-    return s.left >= 0
-"""
+COUNTER = model(
+    state("left: between(0, 7), initially=7"),
+    action("somebody_takes_one(s)", "s.left -= 1"),
+    claim("always", "never_below(s)", "s.left >= 0"),
+)
 
 
 def established(proofs):
@@ -523,27 +396,12 @@ def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
         assert (code, found, established(proofs)["in_range"]) == (0, {"never_below": "PROVED"}, how)
 
 
-SEARCHED = """\
-class State:
-    a = field(values=between(0, 9))
-    b = field(values=between(0, 9))
-    c = field(values=between(0, 9), initially=3)
-
-@action
-def three_move(s):
-    require(s.a < 6)
-    s.a += 2
-    s.b += 1
-
-@action
-def it_falls(s):
-    require(s.a == 6 and s.b != 3 or s.a == 9 - 2)
-    s.c -= 5
-
-@always
-def fine(s):
-    return s.c >= 0
-"""
+SEARCHED = model(
+    state("a: between(0, 9)", "b: between(0, 9)", "c: between(0, 9), initially=3"),
+    action("three_move(s)", "require(s.a < 6)", "s.a += 2", "s.b += 1"),
+    action("it_falls(s)", "require(s.a == 6 and s.b != 3 or s.a == 9 - 2)", "s.c -= 5"),
+    claim("always", "fine(s)", "s.c >= 0"),
+)
 
 
 def test_an_exhaustive_search_establishes_the_premise(check):
@@ -553,23 +411,12 @@ def test_an_exhaustive_search_establishes_the_premise(check):
     assert (code, found, proofs["proved"]) == (3, OPEN | {"fine": "NO VIOLATION TO DEPTH"}, [])
 
 
-PROPERTY_ERRS = """\
-class Place(Domain, size=9):
-    pass
-
-class State:
-    at = field(values=between(0, 9))
-    is_marked = field(Place, values=Flag)
-
-@action
-def walker_walks(s):
-    require(s.at < 9)
-    s.at += 1
-
-@always
-def within(s):
-    return s.at <= 9
-"""
+PROPERTY_ERRS = model(
+    domain("Place", 9),
+    state("at: between(0, 9)", "is_marked[Place]: Flag"),
+    action("walker_walks(s)", "require(s.at < 9)", "s.at += 1"),
+    claim("always", "within(s)", "s.at <= 9"),
+)
 
 
 @pytest.mark.parametrize(
@@ -592,32 +439,14 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
 @pytest.mark.sampled
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
     """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
-    text = """\
-class Configuration:
-    faults = budget(1, "faults")
-
-class State:
-    faults_left = field(values=between(0, 127))
-    seen = field(values=between(0, 1))
-
-@initial
-def start(configuration):
-    yield {"faults_left": configuration.faults}
-
-@action
-def it_fails(s):
-    require(s.faults_left > 0)
-    s.faults_left -= 1
-    s.seen += 1
-
-@always
-def fine(s):
-    return s.seen <= 1
-
-@lemma
-def each_is_seen(s):
-    return s.faults_left + s.seen <= 1
-"""
+    text = model(
+        configuration('faults = budget(1, "faults")'),
+        state("faults_left: between(0, 127)", "seen: between(0, 1)"),
+        define("initial", "start(configuration)", 'yield {"faults_left": configuration.faults}'),
+        action("it_fails(s)", "require(s.faults_left > 0)", "s.faults_left -= 1", "s.seen += 1"),
+        claim("always", "fine(s)", "s.seen <= 1"),
+        claim("lemma", "each_is_seen(s)", "s.faults_left + s.seen <= 1"),
+    )
     code, found, proofs = proofs_of(check, text)
     (proof,) = proofs["proved"]
     assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
@@ -625,34 +454,19 @@ def each_is_seen(s):
 
 # ------------------------------------------------------------------------------- what was found stands beside a refusal
 
-OVER_WHAT_IS_OPEN = """\
-class Configuration:
-    log_size = bound(2, "size", least=1, is_open=True)
-
-class Offset(Domain, size="log_size"):
-    pass
-
-class State:
-    log = field(Offset, values=between(0, 3))
-    turns = field(values=between(0, 9))
-
-@action
-def clock_turns(s):
-    require(s.turns < 9)
-    s.turns += 1
-
-@always
-def early(s):
-    return s.turns < 3
-
-@always(every_length=True)
-def low(s):
-    return s.turns <= 9
-
-@always_step(every_length=True)
-def nothing_is_written(before, after):
-    return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
-"""
+OVER_WHAT_IS_OPEN = model(
+    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    domain("Offset", '"log_size"'),
+    state("log[Offset]: between(0, 3)", "turns: between(0, 9)"),
+    action("clock_turns(s)", "require(s.turns < 9)", "s.turns += 1"),
+    claim("always", "early(s)", "s.turns < 3"),
+    claim("always(every_length=True)", "low(s)", "s.turns <= 9"),
+    claim(
+        "always_step(every_length=True)",
+        "nothing_is_written(before, after)",
+        "sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))",
+    ),
+)
 
 
 def test_a_property_outside_the_abstraction_costs_no_verdict(check):
@@ -693,36 +507,15 @@ def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     ]
 
 
-HIDDEN = """\
-class Configuration:
-    n = bound(2, "size", least=1, is_open=True)
-
-class Place(Domain, size="n"):
-    pass
-
-class Node(Domain, size=3):
-    pass
-
-class State:
-    a = field(Place, values=between(0, 9))
-    b = field(Node, Place, values=between(0, 9))
-    at = field(values=between(0, 5))
-    ends = field(values=between(0, "n"))
-
-@action
-def walker_walks(s):
-    require(s.at < 5)
-    s.at += 1
-
-@action
-def somebody_acts(s, p: Place):
-    require(s.at == 5)
-    {}
-
-@always(every_length=True)
-def low(s):
-    return s.at <= 5
-"""
+HIDDEN = model(
+    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    domain("Place", '"n"'),
+    domain("Node", 3),
+    state("a[Place]: between(0, 9)", "b[Node, Place]: between(0, 9)", "at: between(0, 5)", 'ends: between(0, "n")'),
+    action("walker_walks(s)", "require(s.at < 5)", "s.at += 1"),
+    action("somebody_acts(s, p: Place)", "require(s.at == 5)", "{}"),
+    claim("always(every_length=True)", "low(s)", "s.at <= 5"),
+)
 
 
 @pytest.mark.sampled
@@ -758,31 +551,23 @@ def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
     assert established(proofs)["in_range"] == "open"
 
 
-WITHOUT_A_STEP = """\
-class Configuration:
-    rounds = bound(2, "rounds")
-
-class Node(Domain, size=2):
-    pass
-
-class State:
-    x = field(values=between(0, 3))
-    y = field(values=between(0, 2))
-    z = field(values=between(-1, 2))
-    is_on = field(values=Flag)
-    is_lit = field(Node, Node, values=Flag)
-
-@action
-def somebody_adds(s, p: Node):
-    require(s.z < s.is_on or p == s.x)
-    for turn in range(s.rounds):
-        s.is_on = s.is_lit[p][min(s.x, 1)]
-    s.z += s.rounds
-
-@always_step
-def stays_lit(before, after):
-    return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
-"""
+WITHOUT_A_STEP = model(
+    configuration('rounds = bound(2, "rounds")'),
+    domain("Node", 2),
+    state("x: between(0, 3)", "y: between(0, 2)", "z: between(-1, 2)", "is_on: Flag", "is_lit[Node, Node]: Flag"),
+    action(
+        "somebody_adds(s, p: Node)",
+        "require(s.z < s.is_on or p == s.x)",
+        "for turn in range(s.rounds):",
+        "    s.is_on = s.is_lit[p][min(s.x, 1)]",
+        "s.z += s.rounds",
+    ),
+    claim(
+        "always_step",
+        "stays_lit(before, after)",
+        "before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x",
+    ),
+)
 
 
 def test_the_premise_can_be_violated_by_a_step_without_successor(check):

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, configuration, define, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix as matrix_proofs
 from isrcheck.checker.comparisons import matrix_record as matrix
@@ -24,57 +24,34 @@ from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import IN_RANGE
 
-STREAM = '''\
+STREAM = model(
+    configuration(
+        'water = bound(4, "how much there is", least=1, option="--water")',
+        'storms = budget(2, "storms", option="--storms")',
+        'dams = budget(1, "dams that break", option="--dams")',
+    ),
+    state("lake: between(0, 9)", "sea: between(0, 9)", "storms_left: between(0, 127)", "dams_left: between(0, 127)"),
+    define(
+        "initial",
+        "starts(configuration)",
+        'yield {"lake": configuration.water, "storms_left": configuration.storms, "dams_left": configuration.dams}',
+    ),
+    action("water_flows(s)", "require(s.lake > 0)", "require(s.sea < 9)", "s.lake -= 1", "s.sea += 1"),
+    action(
+        "storm_comes(s)",
+        "require(s.storms_left > 0)",
+        "require(s.sea > 0)",
+        "require(s.lake < 9)",
+        "s.storms_left -= 1",
+        "s.sea -= 1",
+        "s.lake += 1",
+    ),
+    action("dam_breaks(s)", "require(s.dams_left > 0)", "s.dams_left -= 1"),
+    claim("lemma", "no_water_is_lost(s)", "s.lake + s.sea == s.water"),
+    claim("always", "sea_stays_low(s)", "s.sea <= s.water"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """Water flows from a lake to the sea, and storms bring some back."""
-
-class Configuration:
-    water = bound(4, "how much there is", least=1, option="--water")
-    storms = budget(2, "storms", option="--storms")
-    dams = budget(1, "dams that break", option="--dams")
-
-class State:
-    lake = field(values=between(0, 9))
-    sea = field(values=between(0, 9))
-    storms_left = field(values=between(0, 127))
-    dams_left = field(values=between(0, 127))
-
-@initial
-def starts(configuration):
-    yield {"lake": configuration.water, "storms_left": configuration.storms, "dams_left": configuration.dams}
-
-@action
-def water_flows(s):
-    require(s.lake > 0)
-    require(s.sea < 9)
-    s.lake -= 1
-    s.sea += 1
-
-@action
-def storm_comes(s):
-    require(s.storms_left > 0)
-    require(s.sea > 0)
-    require(s.lake < 9)
-    s.storms_left -= 1
-    s.sea -= 1
-    s.lake += 1
-
-@action
-def dam_breaks(s):
-    require(s.dams_left > 0)
-    s.dams_left -= 1
-
-@lemma
-def no_water_is_lost(s):
-    return s.lake + s.sea == s.water
-
-@always
-def sea_stays_low(s):
-    return s.sea <= s.water
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 
 @pytest.fixture(autouse=True)

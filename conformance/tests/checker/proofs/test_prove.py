@@ -24,7 +24,7 @@ from conformance.tests.support.engine import (
     proving,
     verdict_of,
 )
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, configuration, define, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs import induction, proof_cache, prove
@@ -43,31 +43,14 @@ from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.files import read
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED
 
-RING = '''\
+RING = model(
+    state("place: between(0, 9)"),
+    action("token_goes_on(s)", "require(s.place <= 2)", "s.place = 0 if s.place == 2 else s.place + 1"),
+    action("token_waits(s)", "require(s.place == 5)", "s.place = 5"),
+    action("token_falls(s)", "require(s.place == 5)", "s.place = 6"),
+    claim("always", "never_fallen(s)", "s.place != 6"),
+)
 """A token goes around; from some places, where it never is, it falls."""
-
-class State:
-    place = field(values=between(0, 9))
-
-@action
-def token_goes_on(s):
-    require(s.place <= 2)
-    s.place = 0 if s.place == 2 else s.place + 1
-
-@action
-def token_waits(s):
-    require(s.place == 5)
-    s.place = 5
-
-@action
-def token_falls(s):
-    require(s.place == 5)
-    s.place = 6
-
-@always
-def never_fallen(s):
-    return s.place != 6
-'''
 
 LATER = "\n\n@action\ndef token_comes_near_{0}(s):\n    require(s.place == {0})\n    s.place = {1}\n"
 
@@ -143,7 +126,7 @@ def right_is_never_overfull(before, after):
 def test_a_property_false_in_the_initial_state_is_not_proved(check):
     """Every step preserves the lemma, but it is false in one initial state."""
     start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n"
-    text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
+    text = JUGS.replace("@action", start + "@action", 1)
     code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
     assert (code, found) == (3, {"right_stays_low": "NO VIOLATION TO DEPTH"})
     lost = {one["property"]: (one["why"], one["kind"]) for one in proofs["not_proved"]}
@@ -152,27 +135,12 @@ def test_a_property_false_in_the_initial_state_is_not_proved(check):
 
 def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
     """Even of one that is not in the sample: the first step from the second of many states violates the lemma."""
-    text = '''\
-"""Many starts, of which the second one is doomed."""
-
-class State:
-    is_doomed = field(values=Flag)
-    is_broken = field(values=Flag)
-
-@initial
-def starts(configuration):
-    yield {}
-    yield {"is_doomed": True}
-
-@action
-def it_breaks(s):
-    require(s.is_doomed)
-    s.is_broken = True
-
-@always
-def stays_whole(s):
-    return not s.is_broken
-'''
+    text = model(
+        state("is_doomed: Flag", "is_broken: Flag"),
+        define("initial", "starts(configuration)", "yield {}", 'yield {"is_doomed": True}'),
+        action("it_breaks(s)", "require(s.is_doomed)", "s.is_broken = True"),
+        claim("always", "stays_whole(s)", "not s.is_broken"),
+    )
     instance = instance_of(tmp_path, text)
     first, _ = instance.initial_states
     found = prove.prove(instance, instance.properties, Phase.WITH_MORE, sample=[first])
@@ -183,41 +151,15 @@ def stays_whole(s):
 
 
 def test_a_proof_with_a_proposed_lemma_says_so(check):
-    text = '''\
-"""Two flags, of which the second one follows the first."""
-
-class Configuration:
-    faults = budget(1, "how often it fails")
-
-class State:
-    is_open = field(values=Flag)
-    is_used = field(values=Flag)
-    is_lost = field(values=Flag)
-    faults_left = field(values=Flag)
-
-@initial
-def starts(configuration):
-    yield {"faults_left": configuration.faults == 1}
-
-@action
-def it_opens(s):
-    s.is_open = True
-
-@action
-def somebody_uses_it(s):
-    require(s.is_open)
-    s.is_used = True
-
-@action
-def it_is_lost(s):
-    require(s.is_used)
-    require(not s.is_open)
-    s.is_lost = True
-
-@always
-def nothing_is_lost(s):
-    return not s.is_lost
-'''
+    text = model(
+        configuration('faults = budget(1, "how often it fails")'),
+        state("is_open: Flag", "is_used: Flag", "is_lost: Flag", "faults_left: Flag"),
+        define("initial", "starts(configuration)", 'yield {"faults_left": configuration.faults == 1}'),
+        action("it_opens(s)", "s.is_open = True"),
+        action("somebody_uses_it(s)", "require(s.is_open)", "s.is_used = True"),
+        action("it_is_lost(s)", "require(s.is_used)", "require(not s.is_open)", "s.is_lost = True"),
+        claim("always", "nothing_is_lost(s)", "not s.is_lost"),
+    )
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"nothing_is_lost": "PROVED"})
     (proof,) = proofs["proved"]

@@ -18,7 +18,7 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.symbolic import states_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import claim, configuration, domain, model, state, write_model
 from conformance.tests.support.unbounded_abstraction import Projection
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction, UnsupportedError
 from isrcheck.checker.resources.limits import Answer
@@ -152,27 +152,23 @@ BROKEN_WITHOUT_CLAMP = {
 """The actions after which a high watermark can lie outside its log; up to 0.10, a restarted broker truncates to it."""
 
 
-PRELUDE = """
-
-class Configuration:
-    n = bound(2, "places", is_open=True)
-    k = bound(2, "nodes")
-
-class Place(Domain, size="n"):
-    pass
-
-class Node(Domain, size="k"):
-    pass
-
-class State:
-    a = field(Place, values=between(0, 2))
-    b = field(Place, values=Flag)
-    x = field(values=between(0, 3))
-    y = field(values=between(-1, "n"))
-    z = field(Node, values=between(0, 3))
-    f = field(values=Flag)
-
-"""
+PRELUDE = (
+    "\n\n"
+    + model(
+        configuration('n = bound(2, "places", is_open=True)', 'k = bound(2, "nodes")'),
+        domain("Place", '"n"'),
+        domain("Node", '"k"'),
+        state(
+            "a[Place]: between(0, 2)",
+            "b[Place]: Flag",
+            "x: between(0, 3)",
+            'y: between(-1, "n")',
+            "z[Node]: between(0, 3)",
+            "f: Flag",
+        ),
+    )
+    + "\n"
+)
 HELPERS = """
 def first(s):
     for i in range(s.n):
@@ -547,8 +543,8 @@ def assert_allowed(model: Model, projection: Projection, chance: random.Random, 
     """The abstraction allows every step from random states of the model in all these sizes."""
     for size in range(sizes):
         instance = model.instance(None, {"n": size})
-        states = [random_state(instance, chance) for _ in range(draws)]
-        for step in {step for state in states for step in projection.projected(instance, state)}:
+        starts = [random_state(instance, chance) for _ in range(draws)]
+        for step in {step for cells in starts for step in projection.projected(instance, cells)}:
             assert projection.allows(instance, step), step
 
 
@@ -611,28 +607,25 @@ def test_what_stands_twice_in_the_representation_is_evaluated_once(tmp_path: Pat
     assert [after for after in itertools.product(range(4), repeat=2) if is_possible(*after)] == [(0, 3), (1, 2)]
 
 
-PROPERTIES = """
-@always
-def ordered(s):
-    return s.x <= s.z[0] and first(s) <= 3
-
-@always
-def some(s):
-    return any(s.b[i] for i in range(s.n)) and s.y < s.n
-
-@always
-def counted(s):
-    return count(s) <= s.x or s.f
-
-@always_step
-def rises(before, after, taken):
-    return before.x <= after.x and (taken == act_0 or before.f == after.f)
-
-@always_step
-def read_in_both(before, after):
-    return before.n == 0 or before.a[0] <= after.a[0] or first(before) >= first(after) + 3
-
-"""
+PROPERTIES = (
+    "\n"
+    + model(
+        claim("always", "ordered(s)", "s.x <= s.z[0] and first(s) <= 3"),
+        claim("always", "some(s)", "any(s.b[i] for i in range(s.n)) and s.y < s.n"),
+        claim("always", "counted(s)", "count(s) <= s.x or s.f"),
+        claim(
+            "always_step",
+            "rises(before, after, taken)",
+            "before.x <= after.x and (taken == act_0 or before.f == after.f)",
+        ),
+        claim(
+            "always_step",
+            "read_in_both(before, after)",
+            "before.n == 0 or before.a[0] <= after.a[0] or first(before) >= first(after) + 3",
+        ),
+    )
+    + "\n"
+)
 
 
 def test_properties_can_have_the_same_value_in_the_abstraction_as_in_the_model(tmp_path: Path) -> None:

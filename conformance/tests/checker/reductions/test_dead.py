@@ -14,7 +14,7 @@ import pytest
 import isrcheck
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.reduced_search import kept_or_found
 from isrcheck.checker.reductions.find import dead_cells, reduction_of
@@ -27,25 +27,11 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
 
 PROPERTY = "\n\n@always\ndef fine(s):\n    return {}\n"
-ROLES = """
-
-@action
-def acts(s, n: Node, m: Node):
-    require(s.role[n] == 1)
-    {acts}
-
-@action
-def starts(s, n: Node, m: Node):
-    require(s.role[n] != 1)
-    s.role[n] = 1
-    {starts}
-
-@action
-def stops(s, n: Node, m: Node):
-    require(s.role[n] == 1)
-    s.role[n] = 2
-    {stops}
-"""
+ROLES = model(
+    action("acts(s, n: Node, m: Node)", "require(s.role[n] == 1)", "{acts}"),
+    action("starts(s, n: Node, m: Node)", "require(s.role[n] != 1)", "s.role[n] = 1", "{starts}"),
+    action("stops(s, n: Node, m: Node)", "require(s.role[n] == 1)", "s.role[n] = 2", "{stops}"),
+)
 
 
 def loaded(folder: Path, text: str, name: str = "model") -> Instance:
@@ -164,19 +150,10 @@ def test_every_cell_has_to_be_written_anew(anew: str, dead: bool, tmp_path: Path
     assert ("seen where role is 0 or 2" in found(instance)) == dead
 
 
-PARTLY = """
-
-@action
-def begins(s, n: Node, m: Node):
-    require(s.phase == 0)
-    {begins}
-
-@action
-def sees(s, n: Node, m: Node):
-    require(s.phase == 1)
-    s.seen[n][m] = True
-    s.phase = 0
-"""
+PARTLY = model(
+    action("begins(s, n: Node, m: Node)", "require(s.phase == 0)", "{begins}"),
+    action("sees(s, n: Node, m: Node)", "require(s.phase == 1)", "s.seen[n][m] = True", "s.phase = 0"),
+)
 
 
 @pytest.mark.parametrize(
@@ -202,18 +179,10 @@ def test_what_a_loop_leaves_out_is_not_written_anew(begins: tuple[str, ...], dea
     agree(instance, None)
 
 
-DECIDING = """
-
-@action
-def sees(s, n: Node):
-    require(s.phase == 0)
-    s.seen[n][n] = True
-
-@action
-def begins(s):
-    require(s.phase == 0)
-    s.phase = {value}
-"""
+DECIDING = model(
+    action("sees(s, n: Node)", "require(s.phase == 0)", "s.seen[n][n] = True"),
+    action("begins(s)", "require(s.phase == 0)", "s.phase = {value}"),
+)
 
 
 @pytest.mark.parametrize(
@@ -232,36 +201,18 @@ def test_the_value_of_an_or_is_the_number_that_decides(value: str, fine: str, tm
     agree(instance, None)
 
 
-CHAIN = """
-
-@action
-def stops(s, n: Node):
-    require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 1)
-    s.role[n] = 0
-    s.phase = 1
-
-@action
-def starts(s, n: Node):
-    require(s.role[n] == 0)
-    s.role[n] = 1
-    s.limit[n] = 0
-
-@action
-def limits(s, n: Node):
-    require(s.role[n] == 1 and s.limit[n] == 0)
-    s.limit[n] = 1
-    s.offset[n] = 0
-
-@action
-def moves(s, n: Node):
-    require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 0)
-    s.offset[n] = 1
-
-@action
-def goes_on(s):
-    require(s.phase == 1)
-    s.phase = 2
-"""
+CHAIN = model(
+    action(
+        "stops(s, n: Node)",
+        "require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 1)",
+        "s.role[n] = 0",
+        "s.phase = 1",
+    ),
+    action("starts(s, n: Node)", "require(s.role[n] == 0)", "s.role[n] = 1", "s.limit[n] = 0"),
+    action("limits(s, n: Node)", "require(s.role[n] == 1 and s.limit[n] == 0)", "s.limit[n] = 1", "s.offset[n] = 0"),
+    action("moves(s, n: Node)", "require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 0)", "s.offset[n] = 1"),
+    action("goes_on(s)", "require(s.phase == 1)", "s.phase = 2"),
+)
 
 
 def test_what_is_dead_because_of_dead_cells_is_cleared_in_one_pass(tmp_path: Path) -> None:
@@ -278,51 +229,38 @@ def test_what_is_dead_because_of_dead_cells_is_cleared_in_one_pass(tmp_path: Pat
 
 
 def test_a_guard_may_be_one_cell_for_all_or_have_two_indices(tmp_path: Path) -> None:
-    text = """
-
-@action
-def asks(s, n: Node, m: Node):
-    require(s.asks[n][m] == 0)
-    s.asks[n][m] = 1
-
-@action
-def answers(s, n: Node, m: Node):
-    require(s.asks[n][m] == 1 and s.phase != 1)
-    s.asks[n][m] = 0
-    s.answer[n][m] = 1 - s.answer[m][n]
-
-@action
-def reads(s, n: Node, m: Node):
-    require(s.asks[n][m] == 0 and s.answer[n][m] == 1)
-    require(s.phase == 0 and s.limit[n] == 0)
-    s.phase = 1
-    s.limit[m] = 1
-"""
+    text = model(
+        action("asks(s, n: Node, m: Node)", "require(s.asks[n][m] == 0)", "s.asks[n][m] = 1"),
+        action(
+            "answers(s, n: Node, m: Node)",
+            "require(s.asks[n][m] == 1 and s.phase != 1)",
+            "s.asks[n][m] = 0",
+            "s.answer[n][m] = 1 - s.answer[m][n]",
+        ),
+        action(
+            "reads(s, n: Node, m: Node)",
+            "require(s.asks[n][m] == 0 and s.answer[n][m] == 1)",
+            "require(s.phase == 0 and s.limit[n] == 0)",
+            "s.phase = 1",
+            "s.limit[m] = 1",
+        ),
+    )
     assert found(loaded(tmp_path, text)) == ["limit where phase is 1 or 2"]
     text = text.replace("1 - s.answer[m][n]", "s.phase")
     assert found(loaded(tmp_path, text, "other")) == ["limit where phase is 1 or 2", "answer where asks is 1"]
 
 
-SETS = """
-
-@action
-def stands(s, n: Node):
-    require(s.role[n] == 0)
-    s.role[n] = 1
-    s.votes[n] = {n}
-
-@action
-def votes(s, n: Node, m: Node):
-    require(s.role[n] == 1)
-    require(m not in s.votes[n])
-    s.votes[n].add(m)
-    s.voters.add(m)
-
-@action
-def wins(s, n: Node):
-    require(s.role[n] == 1 and len(s.votes[n]) == s.nodes)
-    s.role[n] = 0
-"""
+SETS = model(
+    action("stands(s, n: Node)", "require(s.role[n] == 0)", "s.role[n] = 1", "s.votes[n] = {n}"),
+    action(
+        "votes(s, n: Node, m: Node)",
+        "require(s.role[n] == 1)",
+        "require(m not in s.votes[n])",
+        "s.votes[n].add(m)",
+        "s.voters.add(m)",
+    ),
+    action("wins(s, n: Node)", "require(s.role[n] == 1 and len(s.votes[n]) == s.nodes)", "s.role[n] = 0"),
+)
 
 
 def test_sets_are_cells(tmp_path: Path) -> None:
@@ -453,20 +391,10 @@ def test_dead_cells_are_cleared_before_elements_are_permuted() -> None:
     certify(reduced)
 
 
-SHOWN = """
-
-@action
-def writes(s, n: Node):
-    require(s.phase == 0)
-    s.last = n
-    s.phase = 1
-
-@action
-def copies(s, n: Node):
-    require(s.phase == 1)
-    s.given[n] = s.last
-    s.phase = 2
-"""
+SHOWN = model(
+    action("writes(s, n: Node)", "require(s.phase == 0)", "s.last = n", "s.phase = 1"),
+    action("copies(s, n: Node)", "require(s.phase == 1)", "s.given[n] = s.last", "s.phase = 2"),
+)
 
 
 def test_a_cell_that_is_cleared_may_be_copied_into_one_that_is_not(tmp_path: Path) -> None:
@@ -512,21 +440,12 @@ def test_only_what_makes_the_first_states_fewer_is_cleared() -> None:
     assert reduction.worthwhile(undecided).dead == ()
 
 
-REMEMBERS = '''"""A door that remembers in what nobody reads whether it was open."""
-
-class State:
-    is_open = field(values=Flag)
-    was_open = field(values=Flag)
-
-@action
-def turns(s):
-    s.was_open = s.is_open
-    s.is_open = not s.is_open
-
-@always
-def fine(s):
-    return {}
-'''
+REMEMBERS = model(
+    state("is_open: Flag", "was_open: Flag"),
+    action("turns(s)", "s.was_open = s.is_open", "s.is_open = not s.is_open"),
+    claim("always", "fine(s)", "{}"),
+)
+"""A door that remembers in what nobody reads whether it was open."""
 
 
 def test_levels_can_become_fewer_and_failures_stay_where_they_are(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, TESTS, model_text
 from conformance.tests.sampling import exhaustive, sampled
-from conformance.tests.support.small_models import in_the_language, write_model
+from conformance.tests.support.small_models import action, claim, define, helper, in_the_language, model, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, SingleThread
@@ -202,23 +202,17 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
 
 # ------------------------------------------------------------------------------------------------------ initial states
 
-STARTS = """
-
-@initial
-def one_is_up(configuration):
-    for up in range(configuration.nodes):
-        for total in (1, 0):
-            yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}
-
-@action
-def goes_down(s, n: Node):
-    require(s.up[n])
-    s.up[n] = False
-
-@always
-def total_is_odd_while_nobody_is_up(s):
-    return s.total == 1 or any(s.up[n] for n in range(s.nodes))
-"""
+STARTS = model(
+    define(
+        "initial",
+        "one_is_up(configuration)",
+        "for up in range(configuration.nodes):",
+        "    for total in (1, 0):",
+        '        yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}',
+    ),
+    action("goes_down(s, n: Node)", "require(s.up[n])", "s.up[n] = False"),
+    claim("always", "total_is_odd_while_nobody_is_up(s)", "s.total == 1 or any(s.up[n] for n in range(s.nodes))"),
+)
 
 
 def written(folder: Path, text: str, name: str = "model", **changes: str) -> Path:
@@ -252,22 +246,17 @@ def test_elements_that_differ_in_the_initial_states_are_not_exchanged(tmp_path: 
 
 # -------------------------------------------------------------------------------------------------------- out of range
 
-LEAVES = """
-
-@action
-def one_rises(s, n: Node):
-    require(not any(s.up[x] for x in range(s.nodes)))
-    s.level[n] = 1
-    for x in range(s.nodes):
-        s.up[x] = True
-
-def is_nobody_up(s):
-    return not any(s.up[x] for x in range(s.nodes))
-
-@always
-def fine(s):
-    return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
-"""
+LEAVES = model(
+    action(
+        "one_rises(s, n: Node)",
+        "require(not any(s.up[x] for x in range(s.nodes)))",
+        "s.level[n] = 1",
+        "for x in range(s.nodes):",
+        "    s.up[x] = True",
+    ),
+    helper("is_nobody_up(s)", "not any(s.up[x] for x in range(s.nodes))"),
+    claim("always", "fine(s)", "is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))"),
+)
 
 
 @pytest.mark.parametrize("level", ["s.level[x]", "1 - s.level[x]"])
@@ -285,21 +274,11 @@ def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: s
     assert (reduced.findings, reduced.levels, reduced.reduction) == (whole.findings, whole.levels, "")
 
 
-GROWS = """
-
-@action
-def rises(s, n: Node):
-    s.up[n] = True
-
-@action
-def grows(s, n: Node):
-    require(s.up[n])
-    s.level[n] += 1
-
-@always
-def not_all_are_full(s):
-    return not all(s.level[x] == 2 for x in range(s.nodes))
-"""
+GROWS = model(
+    action("rises(s, n: Node)", "s.up[n] = True"),
+    action("grows(s, n: Node)", "require(s.up[n])", "s.level[n] += 1"),
+    claim("always", "not_all_are_full(s)", "not all(s.level[x] == 2 for x in range(s.nodes))"),
+)
 
 
 def searched_first(instance: Instance, reduction: Reduction, depth: int | None = None) -> tuple[Exploration, Kernel]:

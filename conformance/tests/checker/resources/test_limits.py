@@ -158,7 +158,7 @@ with open(sys.argv[1], "w") as out:
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
 """
-"""A small process in between: what a child is said to have held begins with what its parent holds."""
+"""A small process in between: the peak memory of a child is at least that of its parent at its start."""
 
 
 def process(folder: Path, words: str) -> tuple[int, str, float, int]:
@@ -195,7 +195,7 @@ FORMS = [
 
 
 SHORTER = {"published": 0.5}
-"""What a fast machine ends within little more than `SECONDS` is given less: all fifty rows took 1.7 s there."""
+"""Forms that a fast machine completes in little more than `SECONDS` get less: all fifty rows took 1.7 s there."""
 
 
 FIRST = FORMS[::3]

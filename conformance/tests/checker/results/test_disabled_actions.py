@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.small_models import (
+    action,
+    configuration,
+    domain,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.instance_facts import disabled_actions
@@ -14,79 +23,39 @@ from isrcheck.checker.results.run import never_fired
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
-MODEL = '''\
+MODEL = model(
+    configuration(
+        'places = bound(2, "places", least=0)',
+        'thefts = budget(1, "thefts")',
+        'colour = setting(1, "a colour", most=3)',
+        'NEW = switch(True, "the new way")',
+    ),
+    domain("Place", '"places"'),
+    state("thefts_left: between(0, 3), initially=1", "a: between(0, 3)", "b: between(0, 3)", "door: between(0, 3)"),
+    helper("is_open(s)", "s.door > 0"),
+    action("takes(s, place: Place)", "require(s.a < 3)", "s.a += 1 + place - place"),
+    action(
+        "steals(s, place: Place)",
+        "require(place < 2)",
+        "require(s.thefts_left > 0)",
+        "require(s.thefts > 0)",
+        "s.thefts_left -= 1",
+    ),
+    action("paints(s)", "require(any(s.colour == i for i in range(1, 3)))", "require(s.a < 3)", "s.a += 1"),
+    action(
+        "works_the_new_way(s)", "old = not s.NEW", "require(not old)", "require(s.NEW)", "require(s.a == 3)", "s.a = 0"
+    ),
+    action("enters(s)", '"""The door is shut, until somebody knocks."""', "require(is_open(s))", "s.b = 0"),
+    action("knocks(s)", '"""Nobody knocks before somebody is in."""', "require(s.b == 1)", "s.door = 1"),
+    action("breaks_in(s)", "require(s.NEW)", "require(s.b == 0)", "s.b = 1"),
+)
 """A budget, a setting, a switch, a chain of actions, and one that only looks as if it were off."""
-
-from isrcheck.language import Domain, action, between, bound, budget, field, require, setting, switch
-
-class Configuration:
-    places = bound(2, "places", least=0)
-    thefts = budget(1, "thefts")
-    colour = setting(1, "a colour", most=3)
-    NEW = switch(True, "the new way")
-
-class Place(Domain, size="places"):
-    pass
-
-class State:
-    thefts_left = field(values=between(0, 3), initially=1)
-    a = field(values=between(0, 3))
-    b = field(values=between(0, 3))
-    door = field(values=between(0, 3))
-
-def is_open(s):
-    return s.door > 0
-
-@action
-def takes(s, place: Place):
-    require(s.a < 3)
-    s.a += 1 + place - place
-
-@action
-def steals(s, place: Place):
-    require(place < 2)
-    require(s.thefts_left > 0)
-    require(s.thefts > 0)
-    s.thefts_left -= 1
-
-@action
-def paints(s):
-    require(any(s.colour == i for i in range(1, 3)))
-    require(s.a < 3)
-    s.a += 1
-
-@action
-def works_the_new_way(s):
-    old = not s.NEW
-    require(not old)
-    require(s.NEW)
-    require(s.a == 3)
-    s.a = 0
-
-@action
-def enters(s):
-    """The door is shut, until somebody knocks."""
-    require(is_open(s))
-    s.b = 0
-
-@action
-def knocks(s):
-    """Nobody knocks before somebody is in."""
-    require(s.b == 1)
-    s.door = 1
-
-@action
-def breaks_in(s):
-    require(s.NEW)
-    require(s.b == 0)
-    s.b = 1
-'''
 
 
 @pytest.fixture
 def off(tmp_path: Path):
     path = tmp_path / "mine.py"
-    path.write_text(MODEL, encoding="utf-8")
+    write_model(path, MODEL)
     model = registry.load_file(path)
 
     def names(**values: int) -> set[str]:

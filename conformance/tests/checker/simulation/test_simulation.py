@@ -11,7 +11,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.report import cases_of, run_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, domain, model, state, write_model
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
@@ -24,42 +24,22 @@ from isrcheck.commands.exit_codes import UNDECIDED, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.traces.format import files
 
-WALK = '''"""A walker on a line, who sometimes jumps."""
-
-class Length(Domain, size=4):
-    pass
-
-class State:
-    place = field(values=between(0, 30))
-    jumps = field(values=between(0, 9))
-
-@action
-def goes(s):
-    require(s.place < 30)
-    s.place += 1
-
-@action
-def jumps(s, length: Length):
-    require(s.place + length <= 30 and s.jumps < 5)
-    s.place += length
-    s.jumps += 1
-
-@action
-def flies(s):
-    require(s.place > 30)
-
-@always
-def stays_near(s):
-    return s.place < 12
-
-@always_step
-def is_slow(before, after):
-    return after.place - before.place < {step}
-
-@sometimes
-def arrives(s):
-    return s.place == 30
-'''
+WALK = model(
+    domain("Length", 4),
+    state("place: between(0, 30)", "jumps: between(0, 9)"),
+    action("goes(s)", "require(s.place < 30)", "s.place += 1"),
+    action(
+        "jumps(s, length: Length)",
+        "require(s.place + length <= 30 and s.jumps < 5)",
+        "s.place += length",
+        "s.jumps += 1",
+    ),
+    action("flies(s)", "require(s.place > 30)"),
+    claim("always", "stays_near(s)", "s.place < 12"),
+    claim("always_step", "is_slow(before, after)", "after.place - before.place < {step}"),
+    claim("sometimes", "arrives(s)", "s.place == 30"),
+)
+"""A walker on a line, who sometimes jumps."""
 
 FIGURES = (200, 4000, 4200, 20, 0, [4000, 1973, 0], [3001, 999, 0], 11892)
 """Of 200 walks of 20 steps with seed 7: walks, steps, states, longest, ended, enabled, taken, generated."""

@@ -170,7 +170,7 @@ def test_a_running_java_is_not_reported_as_dead(local_spark):
         local_spark.context._jvm.java.lang.System.nonsense()  # noqa: SLF001  (PySpark's only way to Java)
 
 
-# ------------------------------------------------------------------------------------- what Java says, as it was met
+# ----------------------------------------------------------------------------- messages of Java, as they occurred
 
 
 LOST = (

@@ -80,6 +80,23 @@ def everything(found: Exploration) -> dict[str, object]:
     return {name: value for name, value in vars(found).items() if name not in left_out}
 
 
+def witnesses(found: Exploration) -> dict[str, object]:
+    return {name: (each.found.path, each.permitted.path) for name, each in found.findings.items()}
+
+
+def compared(
+    session, instance: Instance, limits: Limits, request: SparkRequest, *, count_all=False, kernel=None
+) -> tuple[Exploration, Exploration, SparkSummary]:
+    """A search on Spark, and one in this process: the results are equal, or those that parts have in common with it."""
+    found, spread = on_spark(session, instance, limits, request, count_all=count_all)
+    here = explore(instance, limits, count_all=count_all, kernel=kernel)
+    assert (found.levels, witnesses(found)) == (here.levels, witnesses(here))
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    if request.mode is Mode.SEARCH:
+        assert everything(found) == everything(here)
+    return found, here, spread
+
+
 # ------------------------------------------------------------------------------------------------------- one search
 
 
@@ -93,10 +110,8 @@ def everything(found: Exploration) -> dict[str, object]:
     ],
 )
 def test_a_search_on_spark_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
-    instance = registered(name, **values)
-    limits = Limits(depth, MEMORY)
-    found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
-    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    instance, limits = registered(name, **values), Limits(depth, MEMORY)
+    _, _, spread = compared(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
     assert (spread.mode, spread.cores, spread.parts) == (Mode.SEARCH, 2, 2)
     assert spread.shuffled > 0
 
@@ -105,9 +120,7 @@ def test_a_search_on_spark_finds_exactly_what_one_process_finds(local_spark, nam
 @pytest.mark.parametrize("depth", [None, 0, 2])
 def test_a_users_model_is_sent_to_the_executors(local_spark, counters, forgiven, depth):
     instance = counters.instance(None, {"forgiven": forgiven})
-    limits = Limits(depth, MEMORY)
-    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH))
-    assert everything(found) == everything(explore(instance, limits))
+    compared(local_spark, instance, Limits(depth, MEMORY), asked(Mode.SEARCH))
 
 
 def leaving(counters_text: str) -> str:
@@ -119,23 +132,19 @@ def leaving(counters_text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("count_all", [exhaustive(False), True])
-def test_a_search_on_spark_finds_the_same_range_errors(local_spark, tmp_path, count_all):
+@pytest.mark.parametrize(
+    ("how", "count_all"),
+    [
+        exhaustive((asked(Mode.SEARCH), False)),
+        (asked(Mode.SEARCH), True),
+        (asked(Mode.PARTS, 0), False),
+        (asked(Mode.PARTS, 1), False),
+    ],
+)
+def test_a_search_on_spark_finds_the_same_range_errors(local_spark, tmp_path, how, count_all):
     instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
-    here = explore(instance, Limits(None, MEMORY), count_all=count_all)
-    there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.SEARCH), count_all=count_all)
-    assert everything(there) == everything(here)
+    _, here, _ = compared(local_spark, instance, Limits(None, MEMORY), how, count_all=count_all)
     assert here.findings["in_range"].found.path is not None
-
-
-@pytest.mark.parametrize("depth", [0, 1])
-def test_parts_find_the_same_least_path_to_a_range_error(local_spark, tmp_path, depth):
-    instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
-    here = explore(instance, Limits(None, MEMORY))
-    there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, depth))
-    assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
-    assert there.findings["in_range"].found.path == here.findings["in_range"].found.path
-    assert there.levels == here.levels
 
 
 def test_too_little_memory_is_undecided(local_spark):
@@ -159,19 +168,11 @@ def test_too_little_time_leaves_the_search_undecided(local_spark, mode):
 # ---------------------------------------------------------------------------------------------------------- by parts
 
 
-def witnesses(found: Exploration) -> dict[str, object]:
-    return {name: (one.found.path, one.permitted.path) for name, one in found.findings.items()}
-
-
 @pytest.mark.parametrize("split_depth", [None, 0, exhaustive(1), exhaustive(3)])
 def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, split_depth):
-    instance = registered("kafka")
-    limits = Limits(6, MEMORY)
-    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth))
-    here = explore(instance, limits)
-    assert (found.levels, found.frontier, found.judged, found.stopped) == (here.levels, here.frontier, 6, None)
-    assert witnesses(found) == witnesses(here)
-    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    limits, request = Limits(6, MEMORY), asked(Mode.PARTS, split_depth)
+    found, here, spread = compared(local_spark, registered("kafka"), limits, request)
+    assert (found.frontier, found.judged, found.stopped) == (here.frontier, limits.depth, None)
     depth = 2 if split_depth is None else split_depth  # the first depth with enough states to divide
     assert (spread.split_depth, spread.starts) == (depth, here.levels[depth])
 
@@ -204,16 +205,14 @@ def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
 
 
 def test_parts_report_an_exhaustive_search(local_spark, counters):
-    instance = counters.instance()
-    found, spread = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, 1), count_all=True)
-    here = explore(instance, Limits(None, MEMORY), count_all=True)
-    assert (found.levels, found.exhausted, spread.ended) == (here.levels, True, spread.parts)
-    assert witnesses(found) == witnesses(here)
+    limits, request = Limits(None, MEMORY), asked(Mode.PARTS, 1)
+    found, _, spread = compared(local_spark, counters.instance(), limits, request, count_all=True)
+    assert (found.exhausted, spread.ended) == (True, spread.parts)
 
 
 def test_a_finished_search_is_not_divided(local_spark, counters):
-    found, spread = on_spark(local_spark, counters.instance(), Limits(1, MEMORY), asked(Mode.PARTS))
-    assert everything(found) == everything(explore(counters.instance(), Limits(1, MEMORY)))
+    found, here, spread = compared(local_spark, counters.instance(), Limits(1, MEMORY), asked(Mode.PARTS))
+    assert everything(found) == everything(here)
     assert (spread.parts, spread.split_depth) == (0, 1)
 
 
@@ -221,11 +220,8 @@ def test_a_finished_search_is_not_divided(local_spark, counters):
 @pytest.mark.parametrize("split_depth", [0, 1])
 def test_parts_report_the_same_permitted_failures_as_one_search(local_spark, counters, split_depth, depth):
     """A part that does not know the violation in another part continues, and finds deeper permitted failures."""
-    limits = Limits(depth, MEMORY)
-    found, _ = on_spark(local_spark, counters.instance(), limits, asked(Mode.PARTS, split_depth))
-    here = explore(counters.instance(), limits)
-    assert witnesses(found) == witnesses(here)
-    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    limits, request = Limits(depth, MEMORY), asked(Mode.PARTS, split_depth)
+    found, here, _ = compared(local_spark, counters.instance(), limits, request)
     assert (found.judged, found.depth, found.frontier) == (here.judged, here.depth, here.frontier)
 
 
@@ -233,8 +229,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
     one_start = COUNTERS.replace("for first in (2, 0, 1)", "for first in (2,)")
     always_broken = one_start.replace("return s.total < 6", "return s.total < 1")
     instance = registry.load_file(written(tmp_path, always_broken)).instance()
-    found, spread = on_spark(local_spark, instance, Limits(3, MEMORY), asked(Mode.PARTS, 0), count_all=True)
-    here = explore(instance, Limits(3, MEMORY), count_all=True)
+    found, here, spread = compared(local_spark, instance, Limits(3, MEMORY), asked(Mode.PARTS, 0), count_all=True)
     assert spread.parts == 1
     assert found.findings == here.findings
     assert (found.generated, found.fired, found.new) == (here.generated, here.fired, here.new)
@@ -481,19 +476,16 @@ def model_of(tmp_path):
 @pytest.mark.parametrize("count_all", [exhaustive(False), exhaustive(True)])
 def test_one_search_on_spark_finds_the_same_deadlocks(local_spark, model_of, count_all):
     instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
-    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
-    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    found, _, _ = compared(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
     assert found.findings["deadlock"].found == Finding(3 if count_all else 1, FIRST)
 
 
 @pytest.mark.parametrize("split_depth", [exhaustive(0), 2])
 def test_parts_find_the_same_deadlock(local_spark, model_of, split_depth):
     """The deadlocks are at depth 3 to 5. The states at depth 2 are divided: no part has them all."""
-    instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
-    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth), count_all=True)
-    here = explore(instance, limits, count_all=True)
-    assert (found.levels, witnesses(found), spread.parts > 1) == (here.levels, witnesses(here), split_depth == 2)
-    assert found.findings["deadlock"].found.path == FIRST
+    instance, request = model_of(TANKS, most=3, full="3"), asked(Mode.PARTS, split_depth)
+    found, here, spread = compared(local_spark, instance, Limits(None, MEMORY), request, count_all=True)
+    assert (spread.parts > 1, found.findings["deadlock"].found.path) == (split_depth == 2, FIRST)
     # A state that several parts reach is counted in each.
     assert found.findings["deadlock"].found.count >= here.findings["deadlock"].found.count == 3
 
@@ -501,15 +493,14 @@ def test_parts_find_the_same_deadlock(local_spark, model_of, split_depth):
 @pytest.mark.parametrize("mode", [exhaustive(Mode.SEARCH), Mode.PARTS])
 def test_deadlocks_can_be_left_out_on_spark(local_spark, model_of, mode):
     instance = model_of(TANKS, most=3, full="3")
-    found, _ = on_spark(local_spark, instance, Limits(None, MEMORY, deadlock=False), asked(mode, None))
+    found, _ = on_spark(local_spark, instance, Limits(None, MEMORY, deadlock=False), asked(mode))
     assert [verdict.bare for verdict in verdicts(found)] == ["HOLDS"]
 
 
 @pytest.mark.parametrize("count_all", [exhaustive(False), True])
 def test_one_search_on_spark_has_the_counts_of_the_constraint(local_spark, model_of, count_all):
     instance, limits = model_of(CONSTRAINED, most=4, small=2, step=2), Limits(None, MEMORY)
-    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
-    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    found, _, _ = compared(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
     if count_all:
         assert (found.distinct, found.generated, found.outside, found.exhausted) == (9, 21, 6, True)
     assert found.findings["stays_low"].found.path == StepPath(1, (0, 1, 1, 0))
@@ -519,13 +510,10 @@ def test_one_search_on_spark_has_the_counts_of_the_constraint(local_spark, model
 def test_parts_have_the_states_of_the_constraint(local_spark, model_of, most):
     """The path to the first violation ends outside for a sum of 3, and within for one of 4."""
     instance, limits = model_of(CONSTRAINED, most=most, small=2, step=2), Limits(None, MEMORY)
-    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, 0), count_all=True)
-    here = explore(instance, limits, count_all=True)
-    assert (found.levels, found.exhausted, spread.parts) == (here.levels, True, 2)
-    assert witnesses(found) == witnesses(here)
+    found, here, spread = compared(local_spark, instance, limits, asked(Mode.PARTS, 0), count_all=True)
+    assert (found.exhausted, spread.parts) == (True, 2)
     # Six steps lead outside; those from states that both parts reach are counted in both.
     assert found.outside >= here.outside == 6
-    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
 NEW = ("2.8", "4.1")
@@ -552,12 +540,6 @@ EXAMPLES = 3
 def test_spark_finds_the_same_in_every_generation(local_spark, protocol, mode):
     def agree(wish: Wish) -> None:
         limits = Limits(DEPTH, MEMORY)
-        here = explore(wish.instance, limits, count_all=True, kernel=wish.kernel)
-        there, _ = on_spark(local_spark, wish.instance, limits, asked(mode), count_all=True)
-        assert there.levels == here.levels
-        assert witnesses(there) == witnesses(here)
-        assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
-        if mode is Mode.SEARCH:
-            assert everything(there) == everything(here)
+        compared(local_spark, wish.instance, limits, asked(mode), count_all=True, kernel=wish.kernel)
 
     drawn(EXAMPLES)(given(wishes("kafka", protocol, legal_shapes("kafka", protocol)))(agree))()

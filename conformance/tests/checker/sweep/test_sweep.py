@@ -17,7 +17,16 @@ import pytest
 from conformance.tests.support.engine import assert_refused
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.programs import interrupted_when
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    define,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
 from isrcheck.checker.results.terminal import ProgressLine
@@ -33,59 +42,43 @@ from isrcheck.traces.cli import main as trace
 
 pytestmark = pytest.mark.sampled
 
-DOOR = '''\
+DOOR = model(
+    configuration(
+        'most = bound(4, "how far it counts", least=1, most=9, option="--most")',
+        'leaps = budget(0, "steps of two", option="--leaps")',
+        'limit = setting(9, "what is promised of the count", option="--limit")',
+        'goal = setting(1, "what has to be reached", option="--goal")',
+        'excused_from = setting(9, "from where on nothing is promised")',
+        'BREAKS = switch(False, "it leaves its declaration")',
+    ),
+    state('count: between(0, "most")', "leaps_done: between(0, 3)"),
+    define(
+        "contradiction",
+        "more_promised_than_there_is(configuration)",
+        '"""limit is 7, which nobody can promise; choose another limit."""',
+        "return configuration.limit == 7",
+    ),
+    action("counter_steps(s)", "require(s.count < s.most or s.BREAKS)", "s.count += 1"),
+    action(
+        "counter_leaps(s)",
+        "require(s.leaps_done < s.leaps)",
+        "require(s.leaps_done < 3)",
+        "require(s.count + 1 < s.most)",
+        "s.count += 2",
+        "s.leaps_done += 1",
+    ),
+    helper("is_excused(s)", "s.count >= s.excused_from"),
+    define(
+        "always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)",
+        "stays_within(s)",
+        '"""The count stays within its limit."""',
+        "return s.count <= s.limit",
+    ),
+    claim("always", "never_negative(s)", "s.count >= 0"),
+    claim("sometimes", "gets_there(s)", "s.count == s.goal"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """A counter that goes up, as far as it is let."""
-
-class Configuration:
-    most = bound(4, "how far it counts", least=1, most=9, option="--most")
-    leaps = budget(0, "steps of two", option="--leaps")
-    limit = setting(9, "what is promised of the count", option="--limit")
-    goal = setting(1, "what has to be reached", option="--goal")
-    excused_from = setting(9, "from where on nothing is promised")
-    BREAKS = switch(False, "it leaves its declaration")
-
-class State:
-    count = field(values=between(0, "most"))
-    leaps_done = field(values=between(0, 3))
-
-@contradiction
-def more_promised_than_there_is(configuration):
-    """limit is 7, which nobody can promise; choose another limit."""
-    return configuration.limit == 7
-
-@action
-def counter_steps(s):
-    require(s.count < s.most or s.BREAKS)
-    s.count += 1
-
-@action
-def counter_leaps(s):
-    require(s.leaps_done < s.leaps)
-    require(s.leaps_done < 3)
-    require(s.count + 1 < s.most)
-    s.count += 2
-    s.leaps_done += 1
-
-def is_excused(s):
-    return s.count >= s.excused_from
-
-@always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
-def stays_within(s):
-    """The count stays within its limit."""
-    return s.count <= s.limit
-
-@always
-def never_negative(s):
-    return s.count >= 0
-
-@sometimes
-def gets_there(s):
-    return s.count == s.goal
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, v
 from conformance.tests.sampling import exhaustive, recorded, sampled
 from conformance.tests.support.engine import LAMPS, checking, decided, instance_of, told, verdict_of
 from conformance.tests.support.programs import HERE, interrupted_when, ran, words_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, domain, helper, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
@@ -82,43 +82,21 @@ def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, val
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
 
-ORDER = """\
-class State:
-    shut = field(values=Flag)
-    heard = field(values=Flag)
-
-@action
-def shuts(s):
-    s.shut = True
-
-@action
-def hears(s):
-    require(not s.shut)
-    s.heard = True
-
-@always
-def fine(s):
-    return not (s.shut and s.heard)
-"""
+ORDER = model(
+    state("shut: Flag", "heard: Flag"),
+    action("shuts(s)", "s.shut = True"),
+    action("hears(s)", "require(not s.shut)", "s.heard = True"),
+    claim("always", "fine(s)", "not (s.shut and s.heard)"),
+)
 """A bell is heard only before the door is shut. Z3 tries only one order of two independent neighbouring steps; these
 two are dependent."""
 
-DECIDING = """\
-class Lamp(Domain, size=3):
-    pass
-
-class State:
-    n = field(values=between(0, 3))
-    lit = field(Lamp, values=Flag)
-
-@action
-def steps(s):
-    s.n = {value}
-
-@always
-def fine(s):
-    return {fine}
-"""
+DECIDING = model(
+    domain("Lamp", 3),
+    state("n: between(0, 3)", "lit[Lamp]: Flag"),
+    action("steps(s)", "s.n = {value}"),
+    claim("always", "fine(s)", "{fine}"),
+)
 
 
 @pytest.mark.parametrize(
@@ -373,35 +351,15 @@ def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
 
 # ------------------------------------------------------------------------------------------------------ out of range
 
-OUTSIDE = '''\
+OUTSIDE = model(
+    domain("Slot", 3),
+    state("n: between(0, 6)", "at: between(0, 6)", "slots[Slot]: between(0, 6)"),
+    action("goes_up(s)", "require(s.n < 5)", "s.n += 1"),
+    action("fills(s, slot: Slot)", "require(s.at < 4)", "s.slots[slot] = s.at", "s.at += 1"),
+    helper("is_excused(s)", "s.slots[s.n] == 0"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """It leaves its declaration."""
-
-class Slot(Domain, size=3):
-    pass
-
-class State:
-    n = field(values=between(0, 6))
-    at = field(values=between(0, 6))
-    slots = field(Slot, values=between(0, 6))
-
-@action
-def goes_up(s):
-    require(s.n < 5)
-    s.n += 1
-
-@action
-def fills(s, slot: Slot):
-    require(s.at < 4)
-    s.slots[slot] = s.at
-    s.at += 1
-
-def is_excused(s):
-    return s.slots[s.n] == 0
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
 LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n"
@@ -559,24 +517,13 @@ def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     assert verdict_of(ended.out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
 
 
-WIDE = '''\
+WIDE = model(
+    domain("Cell", 80),
+    state("load[Cell]: between(0, 100)"),
+    action("worker_takes(s, c: Cell)", "require(s.load[c] < 100)", "s.load[c] += 1"),
+    claim("always", "bounded(s)", "sum(s.load[c] for c in range(80)) <= 7000"),
+)
 """A sum over many wide cells."""
-
-class Cell(Domain, size=80):
-    pass
-
-class State:
-    load = field(Cell, values=between(0, 100))
-
-@action
-def worker_takes(s, c: Cell):
-    require(s.load[c] < 100)
-    s.load[c] += 1
-
-@always
-def bounded(s):
-    return sum(s.load[c] for c in range(80)) <= 7000
-'''
 MEASURE = (
     "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=2);"
     "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

@@ -17,6 +17,15 @@ from pyarrow import parquet
 
 from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    configuration,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
@@ -32,53 +41,27 @@ from isrcheck.models import registry
 
 pytestmark = pytest.mark.sampled
 
-STAIRS = '''\
+STAIRS = model(
+    configuration(
+        'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
+        'limit = setting(2, "how far it is safe", option="--limit")',
+    ),
+    state('height: between(0, "most")'),
+    action("climber_steps(s)", "require(s.height < s.most)", "s.height += 1"),
+    action("climber_leaps(s)", "require(s.height + 1 < s.most)", "s.height += 2"),
+    helper("is_even(s)", "s.height == 2"),
+    claim("always", "stays_safe(s)", "s.height <= s.limit"),
+    claim("always(permitted=is_even)", "avoids_two(s)", "s.height != 2"),
+    claim("sometimes", "gets_up(s)", "s.height == s.most"),
+    claim("terminal", "may_end(s)", "True"),
+)
 """A climber who takes one step or two."""
-
-from isrcheck.language import action, always, between, bound, field, require, setting, sometimes, terminal
-
-class Configuration:
-    most = bound(3, "how many steps there are", least=1, most=127, option="--most")
-    limit = setting(2, "how far it is safe", option="--limit")
-
-class State:
-    height = field(values=between(0, "most"))
-
-@action
-def climber_steps(s):
-    require(s.height < s.most)
-    s.height += 1
-
-@action
-def climber_leaps(s):
-    require(s.height + 1 < s.most)
-    s.height += 2
-
-def is_even(s):
-    return s.height == 2
-
-@always
-def stays_safe(s):
-    return s.height <= s.limit
-
-@always(permitted=is_even)
-def avoids_two(s):
-    return s.height != 2
-
-@sometimes
-def gets_up(s):
-    return s.height == s.most
-
-@terminal
-def may_end(s):
-    return True
-'''
 
 
 @pytest.fixture
 def check(check):
     """Run `check` in a folder that holds stairs.py."""
-    Path("stairs.py").write_text(STAIRS)
+    write_model(Path("stairs.py"), STAIRS)
     return lambda line: check(*shlex.split(line))
 
 
@@ -368,7 +351,7 @@ def test_without_pyarrow_the_cure_is_named_before_the_search(check, tmp_path, mo
 
 
 def test_a_plain_check_needs_no_pyarrow(tmp_path):
-    (tmp_path / "stairs.py").write_text(STAIRS)
+    write_model(tmp_path / "stairs.py", STAIRS)
     script = "import sys; from isrcheck.checker import cli; cli.main(['stairs.py', '--bound', '2'])"
     code = f"{script}; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

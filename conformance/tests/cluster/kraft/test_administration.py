@@ -16,7 +16,7 @@ KEPT = [name for name in OPERATIONS if name != "delete replica"]
 
 
 FEW = 10
-"""A run that acknowledges no more records than this would show little."""
+"""A run has to acknowledge more records than this to show anything."""
 
 
 def run_of(protocol: str, seed: int, operations: Collection[str]) -> tuple[Cluster, set[str]]:

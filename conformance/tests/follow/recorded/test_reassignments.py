@@ -176,7 +176,7 @@ REASSIGN, REASSIGNED = {"kind": "fault", "what": "reassign"}, {"kind": "reassign
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (REASSIGN, "replicas is missing; give it: the replicas that are asked for, or null"),
+        (REASSIGN, "replicas is missing; give it: the requested replicas, or null"),
         (REASSIGN | {"replicas": []}, "replicas is []; name at least one broker, and each once"),
         (REASSIGNED | {"replicas": [1, 1]}, "replicas is [1, 1]; name at least one broker, and each once"),
         (REASSIGNED | {"replicas": "1"}, 'replicas is "1"; it has to be a list of brokers, or null'),

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.sampled
 
 
 STEADY = RECORDINGS / "wire" / "steady" / "wire.ndjson"
+STEPS_OF_STEADY = 88
+"""The length of the path that explains the recording itself (test_wire.py)."""
 
 BEGIN = "header 1: 1 2; metadata 1: 1 2 epoch=0; "
 
@@ -72,7 +74,7 @@ def test_a_lost_request_of_a_wire_recording_is_followed(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(line | {"n": n}) + "\n" for n, line in enumerate(lines)))
     outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
     assert isinstance(outcome, Explained)
-    assert outcome.trace.length == 88
+    assert outcome.trace.length == STEPS_OF_STEADY
     assert [line.value for line in outcome.recording.lost] == ["lost0", "lost1"]
     assert {line.number for line in outcome.recording.lost} == {at + 1}
 

@@ -257,7 +257,7 @@ def restored(search: ObservationSearch, cells: Cells) -> Cells:
 def test_a_reduced_search_gives_the_same_answers(folder: Path, protocol: str) -> None:
     every = recordings(folder, protocol)
     verdicts = [verdict for _, (verdict, _), _ in every]
-    assert len(every) > 40
+    assert len(every) > len(SEEDS)
     assert min(verdicts.count("rejected"), verdicts.count("explained")) > 8
     assert differing(folder, protocol) == []
 
@@ -343,14 +343,17 @@ def zombie(before: int, meanwhile: int, after: int, *, shows_uncommitted: bool =
         yield disk(broker, *old, *new)
 
 
+STATES_OF_ZOMBIE = 45_651
+"""Measured: how far the reductions bring the search."""
+
+
 def test_a_zombie_is_explained(tmp_path: Path) -> None:
     path = write(tmp_path / "zombie", *zombie(4, 8, 4), {"kind": "note", "what": "the end"})
-    assert len(path.read_text().splitlines()) == 55
     outcome = follow_recording(path, "4.1", memory=MEMORY, seconds=SECONDS)
     assert isinstance(outcome, Explained)
     certify(outcome.trace)
     assert (outcome.exit_code, outcome.passed[-1]) == (0, 53)
-    assert sum(outcome.effort.states) == 45_651
+    assert sum(outcome.effort.states) == STATES_OF_ZOMBIE
     assert outcome.effort.bytes_used < 16 << 20
 
 

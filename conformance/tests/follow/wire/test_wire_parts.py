@@ -39,7 +39,7 @@ def test_a_session_completes_what_is_left_out() -> None:
     at = {"partition": 0, "fetch_offset": 3, "last_fetched_epoch": 1, "current_leader_epoch": 2}
     assert sessions.ask(request(epoch=1)) is None
     assert sessions.ask(request(at, session=0, epoch=0)) == FetchRequest(2, 3, 1, 2)
-    assert sessions.answer(response()) is None  # no high watermark was told yet
+    assert sessions.answer(response()) is None  # no response had a high watermark yet
     told = sessions.answer(response({"high_watermark": 2, "records": []}))
     assert told is not None and (told.high_watermark, told.entries, told.diverging_end) == (2, (), None)
     assert sessions.ask(request()) == FetchRequest(2, 3, 1, 2)
@@ -78,7 +78,7 @@ def test_an_offered_record_is_known_once_the_follower_fetches_behind_it() -> Non
     assert logs.fetches(2, FetchRequest(2, 2, 1, 1)) is None  # appended as a leader, unseen
     logs.offer(2, (C,))
     assert logs.fetches(2, FetchRequest(2, 2, 1, 1)) == (("a", 0), ("c", 1))
-    assert logs.fetches(2, FetchRequest(2, 2, 3, 3)) is None  # replaced, unseen: the last epoch is another one
+    assert logs.fetches(2, FetchRequest(2, 2, 3, 3)) is None  # replaced, unseen: the last epoch differs
 
 
 def test_the_partition_epoch_orders_answers_and_the_metadata_log() -> None:

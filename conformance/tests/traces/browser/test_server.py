@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import socket
 from collections.abc import Iterator, Mapping
+from http.client import (
+    FORBIDDEN,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    OK,
+    REQUEST_ENTITY_TOO_LARGE,
+    SEE_OTHER,
+    UNSUPPORTED_MEDIA_TYPE,
+)
 
 import pytest
 
-from conformance.tests.traces.browser.visitor import Visitor, visiting
+from conformance.tests.traces.browser.visitor import Reply, Visitor, visiting
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.browser import server as server_module
 from isrcheck.traces.browser.server import ADDRESS, Answer, Server
+
+FORM = "application/x-www-form-urlencoded"
 
 
 class Echo:
@@ -41,9 +53,13 @@ def asked(visitor: Visitor) -> list[str]:
     return site.asked
 
 
+def content(reply: Reply) -> tuple[int, str]:
+    return reply.status, reply.text
+
+
 def test_a_page_and_its_headers(visitor: Visitor) -> None:
     found = visitor.get("step-3?x=1")
-    assert (found.status, found.text) == (200, "<p>step-3")
+    assert content(found) == (OK, "<p>step-3")
     headers = {name: value for name, value in found.headers.items() if name != "Date"}
     assert headers == {
         "Server": "isrcheck ",
@@ -57,12 +73,12 @@ def test_a_page_and_its_headers(visitor: Visitor) -> None:
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
     }
-    assert visitor.get("none").status == 404
+    assert visitor.get("none").status == NOT_FOUND
 
 
 def test_a_form_leads_on(visitor: Visitor) -> None:
     found = visitor.post("take", option="3", words="a b&c")
-    assert (found.status, found.headers["Location"], found.text) == (303, "there", "")
+    assert (found.status, found.headers["Location"], found.text) == (SEE_OTHER, "there", "")
     assert asked(visitor) == ["take {'option': '3', 'words': 'a b&c'}"]
 
 
@@ -70,7 +86,7 @@ def test_the_server_listens_on_this_machine_only(visitor: Visitor) -> None:
     assert visitor.server.server_address[0] == ADDRESS == "127.0.0.1"
     token = visitor.server.token
     assert visitor.server.address == f"http://127.0.0.1:{visitor.server.server_port}/{token}/"
-    assert len(token) == 24, "18 random bytes"
+    assert len(base64.urlsafe_b64decode(token)) == 18, "random bytes"
     with visiting(Echo()) as another:
         assert another.server.token != token
 
@@ -86,7 +102,7 @@ def test_without_the_token_nothing_is_answered(path: str, method: str, visitor: 
     if path.startswith("//{token}/"):
         assert asked(visitor) == (["../x/"] if method == "GET" else []), "a name like any other, and no file"
         return
-    assert (found.status, asked(visitor)) == (403, [])
+    assert (found.status, asked(visitor)) == (FORBIDDEN, [])
     assert found.text == "the address lacks the token; take the whole address that trace explore has printed\n"
     assert token not in found.text
 
@@ -94,54 +110,48 @@ def test_without_the_token_nothing_is_answered(path: str, method: str, visitor: 
 def test_another_name_for_the_address_is_refused(visitor: Visitor) -> None:
     port = visitor.server.server_port
     for host in ("rebound.example", f"rebound.example:{port}", f"127.0.0.1:{port + 1}", "127.0.0.1", "", None):
-        found = visitor.get(Host=host)
-        assert (found.status, found.text) == (
-            403, "this server answers only to the address that trace explore has printed\n",
-        ), host  # fmt: skip
+        refusal = "this server answers only to the address that trace explore has printed\n"
+        assert content(visitor.get(Host=host)) == (FORBIDDEN, refusal), host
     assert asked(visitor) == []
-    assert visitor.get("here", Host=f"localhost:{port}").status == 200
+    assert visitor.get("here", Host=f"localhost:{port}").status == OK
 
 
 def test_a_form_of_another_page_is_refused(visitor: Visitor) -> None:
     port, token = visitor.server.server_port, visitor.server.token
-    kind = "application/x-www-form-urlencoded"
     foreign = ("http://evil.example", "null", f"http://127.0.0.1:{port + 1}", f"https://127.0.0.1:{port}", "")
     for origin in foreign:
         for method in ("GET", "POST"):
-            found = visitor.ask(method, f"/{token}/take", "", Origin=origin, Content_Type=kind)
-            assert (found.status, found.text) == (403, "another page sent this; only the pages of this walk may\n"), (
-                origin
-            )
+            found = visitor.ask(method, f"/{token}/take", "", Origin=origin, Content_Type=FORM)
+            assert content(found) == (FORBIDDEN, "another page sent this; only the pages of this walk may\n"), origin
     assert asked(visitor) == []
     for origin in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", None):
-        assert visitor.ask("POST", f"/{token}/take", "", Origin=origin, Content_Type=kind).status == 303
+        assert visitor.ask("POST", f"/{token}/take", "", Origin=origin, Content_Type=FORM).status == SEE_OTHER
 
 
 def test_only_a_small_form_is_read(visitor: Visitor) -> None:
     address = f"/{visitor.server.token}/take"
-    kind = "application/x-www-form-urlencoded"
     for length in (None, "-1", "x", "10001", "9" * 5000, "²"):
-        headers = {"Content_Type": kind, "Content_Length": None if length is None else length}
-        assert visitor.ask("POST", address, None, **headers).status == 413, length
+        found = visitor.ask("POST", address, None, Content_Type=FORM, Content_Length=length)
+        assert found.status == REQUEST_ENTITY_TOO_LARGE, length
     for other in ("text/plain", "multipart/form-data; boundary=x", "application/json", None):
-        assert visitor.ask("POST", address, "a=b", Content_Type=other).status == 415, other
+        found = visitor.ask("POST", address, "a=b", Content_Type=other)
+        assert found.status == UNSUPPORTED_MEDIA_TYPE, other
     assert asked(visitor) == []
-    assert visitor.ask("PUT", address, "a=b", Content_Type=kind).status == 501
+    assert visitor.ask("PUT", address, "a=b", Content_Type=FORM).status == NOT_IMPLEMENTED
 
 
 def test_a_silent_connection_holds_nobody_up(visitor: Visitor) -> None:
     """A browser opens connections ahead, and sends nothing on them."""
     with socket.create_connection((ADDRESS, visitor.server.server_port)):
-        assert visitor.get("step-1").status == 200
+        assert visitor.get("step-1").status == OK
 
 
 def test_a_connection_that_breaks_says_nothing(visitor: Visitor, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_connection((ADDRESS, visitor.server.server_port)) as broken:
-        broken.sendall(
-            f"POST /{visitor.server.token}/x HTTP/1.0\r\nHost: 127.0.0.1:{visitor.server.server_port}\r\n".encode()
-        )
+        host = f"127.0.0.1:{visitor.server.server_port}"
+        broken.sendall(f"POST /{visitor.server.token}/x HTTP/1.0\r\nHost: {host}\r\n".encode())
         broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # a reset instead of an end
-    assert visitor.get("step-1").status == 200
+    assert visitor.get("step-1").status == OK
     assert capfd.readouterr() == ("", "")
 
 

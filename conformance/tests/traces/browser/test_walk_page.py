@@ -19,7 +19,7 @@ from conformance.tests.support.markup import Parts
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, COMMAND, hostile_model, kafka, own_model
 from conformance.tests.traces.browser.visitor import Reply, Visitor, visiting
-from conformance.tests.traces.terminal.test_walk import LATCH, begun, of_kafka, take, through
+from conformance.tests.traces.terminal.test_walk import begun, latch, of_kafka, take, through
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models import registry
 from isrcheck.traces import cli
@@ -242,9 +242,8 @@ def test_a_dead_end_and_a_step_that_causes_an_error(serve: Serve, tmp_path: Path
 
 
 def test_the_properties_that_are_not_judged_ahead_are_named(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "latch.py").write_text(LATCH)
     hint = "Judged only when a step is taken, or never on a path: can_be_open."
-    assert texts(serve(through(tmp_path / "latch.py")).get("step-0"), "p", "hint")[0] == hint
+    assert texts(serve(latch(tmp_path)).get("step-0"), "p", "hint")[0] == hint
 
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>\\x1b[2J\\u202e"

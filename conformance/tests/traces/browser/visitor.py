@@ -55,7 +55,7 @@ class Visitor:
 
     def follow(self, reply: Reply) -> Reply:
         """Go to where an answer leads."""
-        assert reply.status == 303, reply.text
+        assert reply.status == http.client.SEE_OTHER, reply.text
         return self.get(reply.headers["Location"])
 
 

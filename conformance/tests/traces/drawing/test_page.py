@@ -14,7 +14,7 @@ import pytest
 from conformance.tests.support import trace
 from conformance.tests.support.markup import Parts
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
-from conformance.tests.traces.test_cli import complaint
+from conformance.tests.traces.test_cli import complaint, shown
 from isrcheck.commands.program import product
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main
@@ -26,10 +26,15 @@ from isrcheck.traces.other_tools import foreign
 STEPS = 6
 
 
-@pytest.fixture
-def trace_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the command, in which it writes pages."""
     monkeypatch.chdir(tmp_path)
-    return folder.write(trace.kafka(trace.CLASSIC, "acked_not_lost"), tmp_path / "counterexamples")
+
+
+@pytest.fixture
+def trace_file(here: None) -> Path:
+    return folder.write(trace.kafka(trace.CLASSIC, "acked_not_lost"), Path("counterexamples"))
 
 
 def names() -> list[str]:
@@ -37,8 +42,7 @@ def names() -> list[str]:
 
 
 def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["page", str(trace_file), "-o", "out.html"]) == 0
-    assert capsys.readouterr() == ("out.html\n", "")
+    assert shown(capsys, "page", trace_file, "-o", "out.html") == "out.html\n"
     text = Path("out.html").read_text(encoding="utf-8")
     assert " - isrcheck</title>" in text and f"<span>{product()}</span>" in text
     parts = Parts(text)
@@ -57,15 +61,14 @@ def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.Capt
 def test_without_a_given_name_the_page_is_named_after_the_trace(
     trace_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["page", "counterexamples/latest"]) == 0
-    assert capsys.readouterr().out == f"{trace_file.name.removesuffix('.itf.json')}.html\n"
+    assert shown(capsys, "page", "counterexamples/latest") == f"{trace_file.name.removesuffix('.itf.json')}.html\n"
 
 
 def test_all_formats_at_once(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
     forms = {"--html": "a.html", "--svg": "a.svg", "--png": "a.png", "--mermaid": "a.mmd", "--plantuml": "a.puml"}
-    assert main(["page", str(trace_file), *(word for pair in forms.items() for word in pair)]) == 0
-    assert capsys.readouterr().out.split() == list(forms.values())
+    words = (word for pair in forms.items() for word in pair)
+    assert shown(capsys, "page", trace_file, *words).split() == list(forms.values())
     starts = {path: Path(path).read_bytes()[:9] for path in forms.values()}
     assert starts == {
         "a.html": b"<!DOCTYPE",
@@ -76,31 +79,22 @@ def test_all_formats_at_once(trace_file: Path, capsys: pytest.CaptureFixture[str
     }
 
 
-def test_graphics_of_one_step(trace_file: Path) -> None:
-    for step, name in (("3", "three"), ("-4", "fourth_from_the_end"), ("6", "last")):
-        assert main(["page", str(trace_file), "--svg", f"{name}.svg", "--step", step]) == 0
+def test_graphics_of_one_step(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step, name in ((3, "three"), (-4, "fourth_from_the_end"), (STEPS, "last")):
+        shown(capsys, "page", trace_file, "--svg", f"{name}.svg", "--step", step)
     assert Path("three.svg").read_text() == Path("fourth_from_the_end.svg").read_text()
     assert "controller_fails_over to 1" in Path("last.svg").read_text()
 
 
 def test_no_file_is_overwritten_without_force(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.html").write_text("mine")
-    words = ["page", str(trace_file), "-o", "out.html"]
-    told = "out.html: exists already and is not overwritten; choose a new name, or add --force"
-    assert complaint(capsys, *words) == told
+    words = ["page", trace_file, "-o", "out.html"]
+    refusal = "out.html: exists already and is not overwritten; choose a new name, or add --force"
+    assert complaint(capsys, *words) == refusal
     assert Path("out.html").read_text() == "mine"
-    assert main([*words, "--force"]) == 0
+    shown(capsys, *words, "--force")
     assert Path("out.html").read_text().startswith("<!DOCTYPE html>")
     assert names() == ["counterexamples", "out.html"]
-
-
-def test_a_trace_of_another_model_is_refused_by_its_name(
-    trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = trace.own_model(tmp_path)
-    assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
-        f"{trace_file}: a trace of the model kafka, but --model names parcels; leave --model out"
-    )
 
 
 def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,39 +106,34 @@ def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.C
     Path("stdout").symlink_to("mine")
     Path("nowhere").symlink_to("none")
     for name in ("pipe", "link", "stdout", "nowhere"):
-        told = f"{name}: a link, a pipe or a device, which is not overwritten; name a regular file"
+        refusal = f"{name}: a link, a pipe or a device, which is not overwritten; name a regular file"
         for words in ([], ["--force"]):
-            assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
+            assert complaint(capsys, "page", trace_file, "--mermaid", name, *words) == refusal
     assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
     assert Path("pipe").is_fifo()
     assert [Path(name).is_symlink() for name in ("link", "stdout", "nowhere")] == [True] * 3
     assert Path("mine").read_text() == "mine"
 
 
-def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    file = str(trace_file)
-    assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
-        "there is no step 7; the steps are 0..6, or -1 for the last"
-    )
-    assert complaint(capsys, "page", file, "--step", "1") == ("--step applies only to --svg and --png; add one of them")
-    assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two options name the same file; give each another file"
-    )
-    assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
-    assert complaint(capsys, "page", file, "-o", "none/x.html") == (
-        "none/x.html: cannot be written: No such file or directory; name a file elsewhere"
-    )
-    Path("cut.itf.json").write_text(trace_file.read_text()[:2000])
-    assert "damaged or truncated" in complaint(capsys, "page", "cut.itf.json")
-    document = json.loads(trace_file.read_text())
-    document["#meta"]["isrcheck"]["model-digest"] = "0" * 64
-    Path("newer.itf.json").write_text(json.dumps(document))
-    assert "written with another version of model kafka" in complaint(capsys, "page", "newer.itf.json")
+BAD_INPUT = {
+    "--svg x.svg --step 7": "there is no step 7; the steps are 0..6, or -1 for the last",
+    "--step 1": "--step applies only to --svg and --png; add one of them",
+    "--svg x --mermaid x": "two options name the same file; give each a file of its own",
+    "-o .": ".: a folder; name a file in it",
+    "-o none/x.html": "none/x.html: cannot be written: No such file or directory; name a file elsewhere",
+    "--png x.png": "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg",
+    "--model parcels.py": "{file}: a trace of the model kafka, but --model names parcels; leave --model out",
+}
+
+
+@pytest.mark.parametrize("words", BAD_INPUT)
+def test_bad_input(
+    words: str, trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace.own_model(Path())
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    assert complaint(capsys, "page", file, "--png", "x.png") == (
-        "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
-    )
-    assert names() == ["counterexamples", "cut.itf.json", "newer.itf.json"]
+    assert complaint(capsys, "page", trace_file, *words.split()) == BAD_INPUT[words].format(file=trace_file)
+    assert names() == ["counterexamples", "parcels.py"]
 
 
 def test_a_page_of_a_users_model_needs_nothing_of_kafka() -> None:
@@ -171,23 +160,15 @@ def test_only_fields_that_a_generation_has_are_listed(protocol: str, count: int,
 
 
 @pytest.mark.parametrize(("document", "steps"), [(bank(), 3), (cannibals(), 3), (jugs(loop=True), 3)])
-def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_traces_of_other_tools(document: object, steps: int, capsys: pytest.CaptureFixture[str]) -> None:
     Path("theirs.json").write_text(json.dumps(document))
     read = foreign.read(document)
-    assert main(["page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd"]) == 0
+    shown(capsys, "page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd")
     story = Parts(Path("theirs.html").read_text(encoding="utf-8")).data("story")
     assert story["variables"] == list(read.variables)
     assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
     assert len(story["steps"]) == len(read.states) == steps
     assert ("continues with state" in Path("theirs.html").read_text()) is (read.loop is not None)
-
-
-def test_a_trace_of_another_tool_takes_no_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("theirs.json").write_text(json.dumps(bank()))
     assert complaint(capsys, "page", "theirs.json", "--model", "x.py").endswith("leave --model out")
 
 
@@ -211,45 +192,39 @@ def test_pages_load_neither_engines_nor_picture_libraries(trace_file: Path) -> N
     assert picture.ZOOM == 2
 
 
-def test_a_value_of_megabytes_is_drawn_in_linear_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "long.json"
-    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": "ab<" * 700_000}, {"x": "b"}]}))
+def test_a_value_of_megabytes_is_drawn_in_linear_time(capsys: pytest.CaptureFixture[str]) -> None:
+    repeated, seconds = 700_000, 15  # a minute and more, where each line copied what was left of the text
+    Path("long.json").write_text(json.dumps({"vars": ["x"], "states": [{"x": "ab<" * repeated}, {"x": "b"}]}))
     began = time.process_time()
-    assert main(["page", str(path), "-o", str(tmp_path / "page.html")]) == 0
-    assert time.process_time() - began < 15  # a minute and more, where each line copied what was left of the text
-    text = (tmp_path / "page.html").read_text()
-    assert text.count("ab\\u003c") == 1_400_000  # in the lane, and among the variables
+    shown(capsys, "page", "long.json", "-o", "page.html")
+    assert time.process_time() - began < seconds
+    assert Path("page.html").read_text().count("ab\\u003c") == 2 * repeated, "in the lane, and among the variables"
 
 
 @pytest.mark.parametrize("form", ["-o", "--svg"])
-def test_more_states_than_a_browser_shows_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
-    path = tmp_path / "many.json"
-    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
-    assert main(["page", str(path), form, str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == (
-        "trace: 10,001 states are more than the 10,000 that can be drawn; draw one of them with --svg OUT.svg --step I,"
-        " or read them with trace show\n"
+def test_more_states_than_a_browser_shows_are_refused(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    Path("many.json").write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
+    assert complaint(capsys, "page", "many.json", form, "out") == (
+        "10,001 states are more than the 10,000 that can be drawn; draw one of them with --svg OUT.svg --step I,"
+        " or read them with trace show"
     )
-    assert not (tmp_path / "out").exists()
+    assert not Path("out").exists()
 
 
 def test_a_folder_of_traces_has_an_index(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = folder.write(trace.kafka(trace.CLASSIC[:5], "isr_is_complete"), trace_file.parent)
     reached = folder.write(trace.kafka(trace.COMMITTED, "a_write_is_acknowledged"), trace_file.parent)
     stems = [path.name.removesuffix(".itf.json") for path in (trace_file, other, reached)]
-    assert main(["page", "counterexamples", "-o", "pages"]) == 0
-    told = capsys.readouterr().out.split()
-    assert told == ["pages/index.html", *(f"pages/{stem}.html" for stem in stems)], "failures first"
+    paths = shown(capsys, "page", "counterexamples", "-o", "pages").split()
+    assert paths == ["pages/index.html", *(f"pages/{stem}.html" for stem in stems)], "failures first"
     index = Path("pages/index.html").read_text(encoding="utf-8")
     assert [one for one in Parts(index).addresses if one.endswith(".html")] == [f"{stem}.html" for stem in stems]
     assert "<h1>3 traces</h1>" in index
     assert "This can happen: a write is acknowledged" in index
     assert '<a href="index.html">index</a>' in Path(f"pages/{stems[0]}.html").read_text(encoding="utf-8")
-    told_again = "pages: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
-    assert complaint(capsys, "page", "counterexamples", "-o", "pages") == told_again
-    assert main(["page", "counterexamples", "-o", "pages", "--force"]) == 0
+    refusal = "pages: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
+    assert complaint(capsys, "page", "counterexamples", "-o", "pages") == refusal
+    shown(capsys, "page", "counterexamples", "-o", "pages", "--force")
 
 
 def test_a_folder_with_a_damaged_trace(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -19,81 +20,74 @@ from isrcheck.traces.explaining.presentation import claim_of, headline
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace
 
 HISTORIES = {one.name: one.history for one in failures() if one.history is not None}
+HEADLINES_OF = """
+power_loss_within_an_epoch
+  Brokers 0 and 1 hold different committed records at offset 0: broker 1 takes over the high watermark of broker 0
+stale_diverging_response
+  An acknowledged record is lost: broker 1 cuts it from its log when it restarts, joins the ISR all the same, and is
+  elected
+high_watermark_over_the_committed_isr
+  An acknowledged record is lost: broker 0 does not wait for broker 2, which joins the ISR, and broker 2 is elected
+  without it
+acks_1
+  An acknowledged record is lost: the leader fails before broker 1 has it
+unclean_election
+  An acknowledged record is lost: broker 1, which is not in sync, is elected without it
+whole_isr_loses_power
+  An acknowledged record is lost: broker 0 loses it in a loss of power, and is the leader again, although broker 1
+  still has it
+retry_is_appended_twice
+  Record a is in the log twice: the producer sends record a again to broker 0, which appends it
+stale_high_watermark_after_fail_over
+  Consumer 0 goes back behind an end of the log that it knew: broker 1 does not have the position of consumer 0, which
+  resets it
+zombie_leader
+  An acknowledged record is lost: broker 1 is elected before it has the record
+isr_change_pending_for_ever
+  This never happens: {claim} (leader takes answer, and nothing that has to happen changes it)
+high_watermark_after_a_shrink
+  Readers wait for the end of the log for ever: broker 0 hears that its change of the ISR is granted, and nothing that
+  has to happen changes it
+out_of_range_after_an_unclean_election
+  The logs of brokers 0 and 1 part at offset 0, unnoticed: broker 0 appends record c from the answer of broker 1
+reconciliation_never_ends
+  Broker 0 stays out of the ISR for ever: broker 0 hears that broker 1 leads, in epoch 3, and nothing that has to
+  happen changes it
+producer_id_is_given_twice
+  No longer true after producer receives success batch 1: Every record that the producer has reported as delivered is
+  in a log (with acks=0: or on its way)
+buffer_is_reused_in_flight
+  No longer true after broker appends batch 0: A record is in a log only if a batch with it was sent to that partition
+new_incarnation
+  An acknowledged record is lost by fewer failures than KIP-966 tolerates: broker 0 loses it in a loss of power, and
+  is elected, although broker 1 still has it
+acks_0
+  An acknowledged record is lost: it never reaches a broker
+minimum_of_one
+  An acknowledged record is lost: broker 0 loses it in a loss of power, and is the leader again
+deleted_folder_counts_as_clean
+  An acknowledged record is lost: broker 1 loses it with the folder that an operator deletes, and is elected, although
+  broker 0 still has it
+unregistered_broker_stays_eligible
+  The partition has no leader, and no broker that could return may lead it: an operator unregisters broker 1, which is
+  down
+applied_change_is_dropped
+  Broker 0 stays out of the ISR for ever: broker 1 fails to apply the metadata up to partition epoch 1, and nothing
+  that has to happen changes it
+"""
+"""Of the histories of which there is no golden trace, whose first line is its headline: the name, and the headline.
+`{claim}` is the first sentence of the property's docstring."""
+
 HEADLINES = {
-    "power_loss_within_an_epoch": (
-        "Brokers 0 and 1 hold different committed records at offset 0: broker 1 takes over the high watermark of "
-        "broker 0"
-    ),
-    "stale_diverging_response": (
-        "An acknowledged record is lost: broker 1 cuts it from its log when it restarts, joins the ISR all the "
-        "same, and is elected"
-    ),
-    "high_watermark_over_the_committed_isr": (
-        "An acknowledged record is lost: broker 0 does not wait for broker 2, which joins the ISR, and broker 2 "
-        "is elected without it"
-    ),
-    "acks_1": "An acknowledged record is lost: the leader fails before broker 1 has it",
-    "unclean_election": "An acknowledged record is lost: broker 1, which is not in sync, is elected without it",
-    "whole_isr_loses_power": (
-        "An acknowledged record is lost: broker 0 loses it in a loss of power, and is the leader again, although "
-        "broker 1 still has it"
-    ),
-    "retry_is_appended_twice": (
-        "Record a is in the log twice: the producer sends record a again to broker 0, which appends it"
-    ),
-    "stale_high_watermark_after_fail_over": (
-        "Consumer 0 goes back behind an end of the log that it knew: broker 1 does not have the position of "
-        "consumer 0, which resets it"
-    ),
-    "zombie_leader": "An acknowledged record is lost: broker 1 is elected before it has the record",
-    "isr_change_pending_for_ever": (
-        "This never happens: A change of the ISR that the leader has asked for is completed or given up at last "
-        "(leader takes answer, and nothing that has to happen changes it)"
-    ),
-    "high_watermark_after_a_shrink": (
-        "Readers wait for the end of the log for ever: broker 0 hears that its change of the ISR is granted, and "
-        "nothing that has to happen changes it"
-    ),
-    "out_of_range_after_an_unclean_election": (
-        "The logs of brokers 0 and 1 part at offset 0, unnoticed: broker 0 appends record c from the answer of broker 1"
-    ),
-    "reconciliation_never_ends": (
-        "Broker 0 stays out of the ISR for ever: broker 0 hears that broker 1 leads, in epoch 3, and nothing "
-        "that has to happen changes it"
-    ),
-    "producer_id_is_given_twice": (
-        "No longer true after producer receives success batch 1: Every record that the producer has reported as "
-        "delivered is in a log (with acks=0: or on its way)"
-    ),
-    "buffer_is_reused_in_flight": (
-        "No longer true after broker appends batch 0: A record is in a log only if a batch with it was sent to that "
-        "partition"
-    ),
-    "new_incarnation": (
-        "An acknowledged record is lost by fewer failures than KIP-966 tolerates: broker 0 loses it in a loss of "
-        "power, and is elected, although broker 1 still has it"
-    ),
-    "acks_0": "An acknowledged record is lost: it never reaches a broker",
-    "minimum_of_one": "An acknowledged record is lost: broker 0 loses it in a loss of power, and is the leader again",
-    "deleted_folder_counts_as_clean": (
-        "An acknowledged record is lost: broker 1 loses it with the folder that an operator deletes, and is "
-        "elected, although broker 0 still has it"
-    ),
-    "unregistered_broker_stays_eligible": (
-        "The partition has no leader, and no broker that could return may lead it: an operator unregisters broker 1, "
-        "which is down"
-    ),
-    "applied_change_is_dropped": (
-        "Broker 0 stays out of the ISR for ever: broker 1 fails to apply the metadata up to partition epoch 1, and "
-        "nothing that has to happen changes it"
-    ),
+    name: " ".join(lines.split()) for name, lines in re.findall(r"^(\w+)\n((?:  .*\n)+)", HEADLINES_OF, re.MULTILINE)
 }
-"""Of the histories of which there is no golden trace, whose first line is its headline."""
 
 
 @pytest.mark.parametrize("name", HEADLINES)
 def test_known_failures(name: str) -> None:
-    assert headline(steps_of(HISTORIES[name])) == HEADLINES[name]
+    found = steps_of(HISTORIES[name])
+    assert found.prop is not None
+    assert headline(found) == HEADLINES[name].format(claim=claim_of(found.prop))
 
 
 @pytest.mark.sampled

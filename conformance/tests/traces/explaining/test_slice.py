@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
 from conformance.tests.traces.test_cli import shown
 from isrcheck.models import registry, run
@@ -19,32 +20,24 @@ from isrcheck.traces.format.files import configuration_digest
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
 
-OVERWRITTEN = """\
-from isrcheck.language import Domain, action, always, between, bound, field
-
-
+OVERWRITTEN = """
 class Configuration:
     values = bound(5, "values")
 
-
 class Value(Domain, size="values"):
     pass
-
 
 class State:
     value = field(values=between(0, 9))
     other = field(values=between(0, 9))
 
-
 @action
 def hand_sets(s, value: Value):
     s.value = value
 
-
 @action
 def hand_copies(s):
     s.other = s.value
-
 
 @always
 def never_three(s):
@@ -90,10 +83,9 @@ def test_a_shortest_counterexample_is_unchanged() -> None:
 
 
 def test_the_cone_follows_reads_to_the_last_write(tmp_path: Path) -> None:
-    path = tmp_path / "overwritten.py"
-    path.write_text(OVERWRITTEN)
+    instance = registry.load_file(write_model(tmp_path / "overwritten.py", OVERWRITTEN)).instance()
     steps = ["hand_sets 4", "hand_copies", "hand_sets 2", "hand_sets 3", "hand_copies"]
-    given = trace(registry.load_file(path).instance(), steps, "never_three")
+    given = trace(instance, steps, "never_three")
     assert slicing.causal_cone(given) == (3, 4)
     found = slicing.slice_of(given, "again")
     assert (found.left_out, found.outside) == ((1, 2, 3), frozenset({1, 2, 3}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.support.golden import read_step
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import own_model, trace, weak_isr
 from conformance.tests.traces.stories import Story, history, steps_of, stories, title_of
 from isrcheck.models import registry
@@ -14,8 +15,6 @@ from isrcheck.traces.format.why_false import MOST_READINGS, Binding, Reason, fal
 from isrcheck.traces.lanes.table import WIDTH, fitted
 
 LAMPS = """
-from isrcheck.language import NONE, Domain, Flag, action, always, bound, field
-
 class Configuration:
     size = bound(2, "lamps")
 
@@ -60,8 +59,6 @@ def bright(s):
 """
 
 SETS = """
-from isrcheck.language import Domain, Record, Set, Subset, action, always, field, require
-
 class Replica(Domain, size=3, letters=True):
     pass
 
@@ -114,8 +111,6 @@ def by_loops(s):
 """
 
 BOXES = """
-from isrcheck.language import Domain, Flag, Queue, action, always, between, field, require
-
 class Box(Domain, size=3, letters=True):
     pass
 
@@ -164,7 +159,7 @@ def instances(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Instance]:
     folder = tmp_path_factory.mktemp("models")
     own_model(folder)
     for name, text in {"lamps": LAMPS, "sets": SETS, "boxes": BOXES}.items():
-        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+        write_model(folder / f"{name}.py", text)
     return {path.stem: registry.load_file(path).instance() for path in folder.glob("*.py")}
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.trace import weak_isr
-from conformance.tests.traces.test_cli import complaint
+from conformance.tests.traces.test_cli import complaint, shown
 from isrcheck.models.messages import UsageError
-from isrcheck.traces import cli
 from isrcheck.traces.format import files
 from isrcheck.traces.other_tools import foreign
 from isrcheck.traces.other_tools.foreign import EXPECTED, QUINT, TLA, ForeignTrace, spell_itf, spell_tlc, view
@@ -28,12 +27,19 @@ def some(value: Any) -> dict[str, Any]:
     return {"tag": "Some", "value": value}
 
 
-def balances(alice: int) -> dict[str, Any]:
-    return {"#map": [["alice", number(alice)], ["bob", number(0)]]}
-
-
 def bank() -> dict[str, Any]:
     """The output of `quint run --mbt --out-itf`; it lists the variables of `mbt::` anywhere, some twice."""
+
+    def state(index: int, action: str, alice: int, last: Any = NONE, **picks: Any) -> dict[str, Any]:
+        return {
+            "#meta": {"index": index},
+            "balances": {"#map": [["alice", number(alice)], ["bob", number(0)]]},
+            "last": last,
+            "mbt::actionTaken": action,
+            "mbt::nondetPicks": {"amount": NONE, "who": NONE, **picks},
+        }
+
+    deposit = {"who": "alice", "amount": number(5), "seen": {"#set": [{"#tup": ["alice", True]}]}}
     return {
         "#meta": {
             "format": "ITF",
@@ -45,27 +51,9 @@ def bank() -> dict[str, Any]:
         },
         "vars": ["balances", "mbt::actionTaken", "mbt::nondetPicks", "last", "mbt::actionTaken"],
         "states": [
-            {
-                "#meta": {"index": 0},
-                "balances": balances(0),
-                "last": NONE,
-                "mbt::actionTaken": "init",
-                "mbt::nondetPicks": {"amount": NONE, "who": NONE},
-            },
-            {
-                "#meta": {"index": 1},
-                "balances": balances(5),
-                "last": some({"who": "alice", "amount": number(5), "seen": {"#set": [{"#tup": ["alice", True]}]}}),
-                "mbt::actionTaken": "deposit",
-                "mbt::nondetPicks": {"amount": some(number(5)), "who": some("alice")},
-            },
-            {
-                "#meta": {"index": 2},
-                "balances": balances(-1),
-                "last": NONE,
-                "mbt::actionTaken": "withdraw",
-                "mbt::nondetPicks": {"amount": some(number(6)), "who": NONE},
-            },
+            state(0, "init", 0),
+            state(1, "deposit", 5, some(deposit), amount=some(number(5)), who=some("alice")),
+            state(2, "withdraw", -1, amount=some(number(6))),
         ],
     }
 
@@ -186,12 +174,10 @@ def test_one_full_state_with_its_former_values() -> None:
 @pytest.mark.parametrize("width", [1, 20, 33, 80, 200])
 def test_every_width_works_and_no_character_is_lost(width: int) -> None:
     found = foreign.read(bank())
-    for lines in (view(found, width=width), view(found, full=True, width=width)):
-        assert max(map(len, lines)) <= max(width, 46)
+    for lines, narrowest in ((view(found, width=width), 29), (view(found, full=True, width=width), 46)):
+        assert max(map(len, lines)) <= max(width, narrowest)
         letters = "".join("".join(lines).split())
-        assert letters.count("balances=") == 3
-    table = view(found, width=width)
-    assert max(map(len, table)) <= max(width, 29)
+        assert letters.count("balances=") == len(found.states)
 
 
 @pytest.mark.parametrize(
@@ -322,13 +308,11 @@ def test_text_of_a_file_is_escaped_for_the_terminal(tmp_path: Path, capsys: pyte
         "state": [[1, {evil: {evil: evil}}], [2, {}]],
         "action": [[[1, {}], {"name": evil, "parameters": [evil], "context": {evil: evil}}, [2, {}]]],
     }
+    path = tmp_path / "evil.json"
     for document in (itf, tlc, [{evil: evil}]):
-        path = tmp_path / "evil.json"
         path.write_text(json.dumps(document))
         for option in ([], ["--full"]):
-            assert cli.main(["show", str(path), *option]) == 0
-            out, err = capsys.readouterr()
-            assert err == ""
+            out = shown(capsys, "show", path, *option)
             assert out.replace("\n", "").isprintable()
             assert "\\x1b[2J" in out
 
@@ -336,8 +320,7 @@ def test_text_of_a_file_is_escaped_for_the_terminal(tmp_path: Path, capsys: pyte
 def test_trace_show_selects_the_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bank.itf.json"
     path.write_text(json.dumps(bank()))
-    assert cli.main(["show", str(path)]) == 0
-    assert capsys.readouterr().out == "\n".join(view(foreign.read(bank()))) + "\n"
+    assert shown(capsys, "show", path) == "\n".join(view(foreign.read(bank()))) + "\n"
     assert complaint(capsys, "show", path, "--model", "mine.py") == (
         f"{path}: --model does not work on a trace of another tool; leave --model out"
     )

@@ -26,9 +26,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import CLASSIC, COMMAND, hostile_model, kafka, own_model, weak_isr
-from conformance.tests.traces.terminal.test_walk import of_kafka
-from conformance.tests.traces.terminal.test_walk import take as take_steps
+from conformance.tests.traces.terminal.test_walk import begun as begin
+from conformance.tests.traces.terminal.test_walk import of_kafka, through
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models.registry import load_file
 from isrcheck.traces import cli
@@ -100,7 +101,7 @@ def screen(app: Explorer) -> list[str]:
 
 
 def begun(_: Path) -> Walk:
-    return take_steps(Walk(of_kafka(), COMMAND), "initial state 0")
+    return begin()
 
 
 def without_folder(folder: Path) -> Walk:
@@ -114,8 +115,7 @@ def along_classic(step: int | None) -> Walk:
 
 
 def ring(folder: Path) -> Walk:
-    (folder / "ring.py").write_text(RING, encoding="utf-8")
-    return Walk(load_file(folder / "ring.py").instance(), COMMAND)
+    return through(write_model(folder / "ring.py", RING))
 
 
 def test_walking_a_known_counterexample_makes_a_property_false(tmp_path: Path) -> None:
@@ -162,29 +162,22 @@ def test_walking_a_known_counterexample_makes_a_property_false(tmp_path: Path) -
 
 
 RING = """
-from isrcheck.language import Domain, Flag, action, always, field, initial
-
-
 class Node(Domain, size=2):
     pass
-
 
 class State:
     active = field(Node, values=Flag)
     black = field(Node, values=Flag)
     token = field(values=Node)
 
-
 @initial
 def any_one_is_active(configuration):
     for node in range(2):
         yield {"active": [node == 0, node == 1]}
 
-
 @action
 def rests(s, node: Node):
     s.active[node] = False
-
 
 @always
 def is_whole(s):
@@ -295,7 +288,7 @@ async def test_a_users_model_without_enabled_steps(app: Explorer, pilot: Pilot[N
     assert text_of(app, "#where") == "parcels: step 0"
 
 
-@on_screen(lambda folder: Walk(load_file(hostile_model(folder, "[red]\\x1b[2J")).instance(), COMMAND))
+@on_screen(lambda folder: through(hostile_model(folder, "[red]\\x1b[2J")))
 async def test_text_of_a_model_is_escaped(app: Explorer, pilot: Pilot[None]) -> None:
     assert "mood_of[0]: [red]\\x1b[2JCALM -> [red]\\x1b[2JBUSY" in text_of(app, "#preview")
     await take(app, pilot, "clerk_shelves {a} 0")
@@ -342,22 +335,9 @@ def test_one_line_for_bad_input(words: str, capsys: pytest.CaptureFixture[str]) 
     assert complaint(capsys, "explore", *words.split()).startswith(COMPLAINTS[words])
 
 
-class _Terminal:
-    """A stream that claims to be a terminal."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def isatty(self) -> bool:
-        return True
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
 def on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("stdin", "stdout", "stderr"):
-        monkeypatch.setattr(sys, name, _Terminal(getattr(sys, name)))
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
 
 
 def test_without_textual_the_line_names_the_cure(

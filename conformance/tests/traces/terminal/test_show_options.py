@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, trace
+from conformance.tests.traces.test_cli import complaint, shown
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import UsageError
-from isrcheck.traces import cli
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
@@ -27,10 +27,16 @@ def classic() -> Trace:
     return kafka(CLASSIC, "acked_not_lost")
 
 
-def refused(given: Trace, text: str) -> str:
+def refused(of: Trace, text: str) -> str:
     with pytest.raises(UsageError) as error:
-        view(given, expressions=[parse_expression(given.instance, text)])
+        view(of, expressions=[parse_expression(of.instance, text)])
     return str(error.value)
+
+
+def values_of(of: Trace, text: str) -> str:
+    """The values of an expression in the states of a trace."""
+    expression = parse_expression(of.instance, text)
+    return " ".join(expression.value_in(cells, "") for cells in of.states)
 
 
 # ------------------------------------------------------------------------------------------------------------ one step
@@ -99,17 +105,7 @@ def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
 
 
 def test_properties_that_turn_false_and_goals_that_are_reached(classic: Trace) -> None:
-    found = view_step(classic, 5)
-    assert found[4:11] == [
-        "changed:",
-        "  log_record[1][0]    a -> none",
-        "  log_epoch[1][0]     0 -> none",
-        "  log_end_offset[1]   1 -> 0",
-        "  fetch[1][0]         PARKED -> NONE",
-        "  fetch_offset[1][0]  1 -> 0",
-        "  bounces_left        1 -> 0",
-    ]
-    assert found[-6:] == [
+    assert view_step(classic, 5)[-6:] == [
         "false here:",
         "  isr_is_complete (VIOLATED)",
         "    s.log_record[member][offset] == s.exposed_record[offset] is false for member = 1, offset = 0",
@@ -196,43 +192,43 @@ def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "answers"),
+    ("text", "values"),
     [
-        ("s.top[0]", ["none", "b", "b"]),
-        ("s.top[0] if s.count > 0 else NONE", ["none", "b", "b"]),
-        ("s.mood_of[0] if s.count > 0 else NONE", ["-1", "BUSY", "BUSY"]),
-        ("s.top[0] if s.count > 0 else s.mood_of[1]", ["0", "1", "1"]),
-        ("min(s.top[0], s.top[1])", ["none", "none", "none"]),
-        ("max(s.top[0], s.top[1])", ["none", "b", "b"]),
-        ("s.top[0] + 1", ["0", "2", "2"]),
-        ("s.mood_of[0]", ["CALM", "BUSY", "BUSY"]),
-        ("s.mood_of[0] == Mood.BUSY", ["false", "true", "true"]),
-        ("s.lies[1][0]", ["false", "true", "true"]),
-        ("s.last", ["none", "none", "2"]),
-        ("is_somewhere(s, 1)", ["false", "true", "true"]),
-        ("sum(1 for p in range(s.parcels) if s.lies[p][0])", ["0", "2", "1"]),
-        ("any(s.is_lost[p] for p in range(s.parcels))", ["false", "false", "true"]),
-        ("nothing_is_lost(s)", ["true", "true", "false"]),
-        ("not s.LOCKED and s.mood == Mood.CALM", ["true", "true", "true"]),
-        ("  s.count - -1", ["1", "3", "3"]),
+        ("s.top[0]", "none b b"),
+        ("s.top[0] if s.count > 0 else NONE", "none b b"),
+        ("s.mood_of[0] if s.count > 0 else NONE", "-1 BUSY BUSY"),
+        ("s.top[0] if s.count > 0 else s.mood_of[1]", "0 1 1"),
+        ("min(s.top[0], s.top[1])", "none none none"),
+        ("max(s.top[0], s.top[1])", "none b b"),
+        ("s.top[0] + 1", "0 2 2"),
+        ("s.mood_of[0]", "CALM BUSY BUSY"),
+        ("s.mood_of[0] == Mood.BUSY", "false true true"),
+        ("s.lies[1][0]", "false true true"),
+        ("s.last", "none none 2"),
+        ("is_somewhere(s, 1)", "false true true"),
+        ("sum(1 for p in range(s.parcels) if s.lies[p][0])", "0 2 1"),
+        ("any(s.is_lost[p] for p in range(s.parcels))", "false false true"),
+        ("nothing_is_lost(s)", "true true false"),
+        ("not s.LOCKED and s.mood == Mood.CALM", "true true true"),
+        ("  s.count - -1", "1 3 3"),
     ],
 )
-def test_values_in_readable_form(own: Model, text: str, answers: list[str]) -> None:
-    found = trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None)
-    expression = parse_expression(found.instance, text)
-    assert [expression.value_in(cells, "") for cells in found.states] == answers
+def test_values_in_readable_form(own: Model, text: str, values: str) -> None:
+    assert values_of(trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None), text) == values
 
 
-def test_helpers_of_kafka_and_letters_through_them(classic: Trace) -> None:
-    def answers(text: str) -> list[str]:
-        expression = parse_expression(classic.instance, text)
-        return [expression.value_in(cells, "") for cells in classic.states]
-
-    assert answers("last_stable_offset(s, 0)") == ["0", "0", "0", "0", "1", "1", "1"]
-    assert answers("first_read(s, 0)") == ["none", "none", "none", "none", "a", "a", "a"]
-    assert answers("s.high_watermark[0] <= s.log_end_offset[0]") == ["true"] * 7
-    assert answers("s.log_record[1][0]") == ["none", "none", "none", "a", "a", "none", "none"]
-    assert answers("acked_not_lost(s)") == ["true"] * 6 + ["false"]
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("last_stable_offset(s, 0)", "0 0 0 0 1 1 1"),
+        ("first_read(s, 0)", "none none none none a a a"),
+        ("s.high_watermark[0] <= s.log_end_offset[0]", "true true true true true true true"),
+        ("s.log_record[1][0]", "none none none a a none none"),
+        ("acked_not_lost(s)", "true true true true true true false"),
+    ],
+)
+def test_helpers_of_kafka_and_letters_through_them(classic: Trace, text: str, values: str) -> None:
+    assert values_of(classic, text) == values
 
 
 LANGUAGE = (
@@ -317,37 +313,28 @@ def test_an_expression_cannot_reach_python(parcels: Trace) -> None:
 
 def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = fast_fail_over("log_matching")
-    path = str(files.write(found, tmp_path))
-
-    def shown(*arguments: str) -> list[str]:
-        assert cli.main(["show", path, *arguments]) == 0
-        return capsys.readouterr().out.splitlines()
-
-    def complained(*arguments: str) -> str:
-        assert cli.main(["show", path, *arguments]) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        return err
-
-    assert shown("--why") == why(found)
-    assert shown("--step", "-2") == view_step(found, 10)
-    expressions = [parse_expression(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
-    options = ["--eval", "s.controller_epoch", "--eval", "latest_epoch(s, 1)"]
-    assert shown(*options) == view(found, expressions=expressions)
-    assert shown("--full", *options) == view(found, full=True, expressions=expressions)
-    assert shown("--step", "3", *options) == view_step(found, 3, expressions=expressions)
-    assert complained("--why", *options) == (
-        "trace: --why shows no states, so --eval would have no effect; leave one of them out\n"
-    )
-    assert complained("--why", "--full") == (
-        "trace: argument --full: not allowed with argument --why; see trace show --help\n"
-    )
-    assert complained("--step", "x") == "trace: --step x: not a whole number\n"
-    assert complained("--eval", "s.foo").startswith("trace: --eval `s.foo`, column 1: the state has no field `foo`; ")
+    show = "show", files.write(found, tmp_path)
+    texts = "s.controller_epoch", "latest_epoch(s, 1)"
+    expressions = [parse_expression(found.instance, text) for text in texts]
+    options = [word for text in texts for word in ("--eval", text)]
+    for words, lines in (
+        (["--why"], why(found)),
+        (["--step", "-2"], view_step(found, 10)),
+        (options, view(found, expressions=expressions)),
+        (["--full", *options], view(found, full=True, expressions=expressions)),
+        (["--step", "3", *options], view_step(found, 3, expressions=expressions)),
+    ):
+        assert shown(capsys, *show, *words).splitlines() == lines
+    for words, message in (
+        (["--why", *options], "--why shows no states, so --eval would have no effect; leave one of them out"),
+        (["--why", "--full"], "argument --full: not allowed with argument --why; see trace show --help"),
+        (["--step", "x"], "--step x: not a whole number"),
+        (["--eval", "s.foo"], "--eval `s.foo`, column 1: the state has no field `foo`; "),
+    ):
+        assert complaint(capsys, *show, *words).startswith(message)
 
 
 def test_an_expression_in_a_file_is_not_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = files.write(kafka(COMMITTED, None), tmp_path)
     path.write_text(path.read_text().replace("check something", "trace show --eval print(1)"))
-    assert cli.main(["show", str(path)]) == 0
-    assert "print(1)" not in capsys.readouterr().out
+    assert "print(1)" not in shown(capsys, "show", path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
@@ -162,17 +163,12 @@ def test_a_property_that_cannot_be_evaluated_is_named_before_and_after_the_step(
 
 
 LATCH = """
-from isrcheck.language import Flag, action, always_possible, field
-
-
 class State:
     shut = field(values=Flag)
-
 
 @action
 def door_shuts(s):
     s.shut = True
-
 
 @always_possible
 def can_be_open(s):
@@ -180,9 +176,12 @@ def can_be_open(s):
 """
 
 
+def latch(folder: Path) -> Walk:
+    return through(write_model(folder / "latch.py", LATCH))
+
+
 def test_an_always_possible_property_is_judged_only_once_the_step_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "latch.py").write_text(LATCH)
-    walk = through(tmp_path / "latch.py")
+    walk = latch(tmp_path)
     assert Kind.ALWAYS_POSSIBLE in NOT_JUDGED_AHEAD
     assert turning(walk) == {}
     assert told(take(walk, "door_shuts")) == [("can_be_open", VIOLATED, 1)]

@@ -137,7 +137,7 @@ def ask(connection: socket.socket, correlation: int, client: str) -> None:
 
 
 def answered(connection: socket.socket, timeout: float = SECONDS) -> int | None:
-    """The correlation id of the next response; None if there is none in time."""
+    """The correlation id of the next response; None if none comes in time."""
     connection.settimeout(timeout)
     try:
         found = connection.recv(10, socket.MSG_WAITALL)

@@ -175,7 +175,7 @@ def test_a_taken_port_is_one_line_and_leaves_no_file(capfd, tmp_path):
     with socket.create_server((HOST, 0)) as taken:
         port = taken.getsockname()[1]
         assert conform(["record", "--node", f"1={port}:h:6", "-o", str(tmp_path)]) == USAGE
-        line = f"conform: 127.0.0.1:{port}: Address already in use; name another with --node\n"
+        line = f"conform: 127.0.0.1:{port}: Address already in use; choose a different one with --node\n"
         assert capfd.readouterr() == ("", line)
     assert list(tmp_path.iterdir()) == []
 
@@ -184,7 +184,7 @@ def test_a_recording_is_never_overwritten(capfd, tmp_path):
     path = tmp_path / "wire.ndjson"
     path.write_text("kept", encoding="utf-8")
     assert conform(["record", "--node", "1=0:h:6", "-o", str(tmp_path), "--seconds", "0.01"]) == USAGE
-    line = f"conform: {path} exists already and is kept; name another folder with -o\n"
+    line = f"conform: {path} exists already and is kept; choose a different folder with -o\n"
     assert (capfd.readouterr(), path.read_text(encoding="utf-8")) == (("", line), "kept")
 
 

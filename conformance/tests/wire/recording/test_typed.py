@@ -89,7 +89,7 @@ def test_an_empty_line_is_no_command() -> None:
 
 
 def frames() -> list[bytes]:
-    """Requests of known and unknown APIs and versions, with and without a client id, and what is none."""
+    """Requests of known and unknown APIs and versions, with and without a client id, and bytes that are no request."""
     every = itertools.product((0, 1, 3, 18, 33, 63, 999), (0, 5, 13, 99), (b"", b"\0", bytes(40), b"\xff" * 40))
     found = [struct.pack(">hhih", key, version, number, -1) + body for number, (key, version, body) in enumerate(every)]
     named = [struct.pack(">hhih", 1, 17, 10_000, 2) + b"me", struct.pack(">hhih", 1, 17, 10_001, 2) + b"\xff\xfe"]
