@@ -105,8 +105,8 @@ BUGS = (
         "minus_sign",
         "checker/compile/staging",
         "a minus sign before a truth value is lost",
-        "self.code.value(self.code.builder.neg(self.code.number(self)))",
-        "self.code.value(self.operand if self.operand.type == I1 else self.code.builder.neg(self.operand))",
+        "Value(self.code, self.code.builder.neg(self.code.number(self)))",
+        "Value(self.code, self.operand if self.operand.type == I1 else self.code.builder.neg(self.operand))",
     ),
     Bug(
         "unsigned_range",
