@@ -191,6 +191,7 @@ def test_the_report_its_files_and_its_reach(check, tmp_path, capsys):
 # ------------------------------------------------------------------------------------------------ a model of its own
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("draughts", [1, 2])
 def test_interchangeable_elements_count_as_one_cause(check, draughts):
     found = asked(check, f"doors.py --set draughts={draughts} --counterexamples 9")

@@ -638,6 +638,7 @@ PROPERTIES = (
 )
 
 
+@pytest.mark.sampled
 def test_properties_can_have_the_same_value_in_the_abstraction_as_in_the_model(tmp_path: Path) -> None:
     bodies = LOOPS["counter"], LOOPS["flag"], LOOPS["read, write, read"]
     path = written(tmp_path, HELPERS, *bodies)
