@@ -127,6 +127,7 @@ def test_every_fact_of_the_files_is_compared(hold):
     assert sum(len(hold(one).of_files.compared) for one in experts()) == READ_FACTS
 
 
+@pytest.mark.sampled
 def test_enough_facts_are_compared_with_what_is_recorded(hold):
     """An outdated record answers nothing, so that this fails; models/kafka/atlas/README.md says how it is made anew."""
     answered = [hold(one).of_answer for one in experts()]
