@@ -460,8 +460,8 @@ BUGS = (
         "fair_for_all_values",
         "models/fair_groups",
         "fairness for each value of a parameter is fairness for all of them together",
-        "found.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
-        "found.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
+        "steps.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
+        "steps.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
         tests=("checker/liveness/test_liveness",),
     ),
 )
