@@ -195,8 +195,7 @@ FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
     """The cells of the first states of a search, one state per row. Of the limits, time and memory count."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
-    context = SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request)
-    search = Search(context, SingleThread(context))
+    search = Search(SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request))
     search.run()
     store = search.visited
     packed = store.states[: store.count * store.words].reshape(-1, store.words)
