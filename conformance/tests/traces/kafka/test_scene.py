@@ -355,6 +355,11 @@ def test_a_record_at_two_offsets_is_duplicated() -> None:
     assert dict(scene_of(trace).moments[6].fates[0].words) == {"sent": 1, "duplicated": 6}
 
 
+def test_each_of_two_records_that_readers_see_at_an_offset_is_exposed() -> None:
+    *_, last = scene_of(history("READ_TWICE", "0.11 consistent_read")).moments
+    assert [fate.record for fate in last.fates if "exposed" in dict(fate.words)] == ["a", "b"]
+
+
 # -------------------------------------------------------------------------------------------------------- golden traces
 
 
