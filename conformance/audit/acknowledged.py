@@ -115,12 +115,14 @@ MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class There:
-    """What a copy has at the offset of an acknowledged record; `is_it`: None, where the records could not be read."""
+class Entry:
+    """What a copy has at the offset of an acknowledged record."""
 
     is_it: bool | None
+    """Whether it is the acknowledged record; None if the records could not be read."""
     epoch: int
     shown: str
+    """As the report shows it."""
 
 
 @dataclass
@@ -140,7 +142,7 @@ class AckedCheck:
         self.tally = Tally(len(records))
         self._records = sorted(records, key=lambda record: record.offset)
         self._offsets = [record.offset for record in self._records]
-        self._there: dict[tuple[str, int], There] = {}
+        self._entries: dict[tuple[str, int], Entry] = {}
         for log in logs:
             log.heard.append(partial(self._hear, log))
 
@@ -157,13 +159,13 @@ class AckedCheck:
                 text = "a marker" if batch.header.is_control else shown(record.value)
                 for number in wanted.get(record.offset, ()):
                     is_equal = self._records[number].value in (None, record.value)
-                    self._there[log.broker, number] = There(
+                    self._entries[log.broker, number] = Entry(
                         is_equal and not batch.header.is_control, batch.header.leader_epoch, text
                     )
         except (UnreadRecordsError, BatchError) as error:
             for number in (number for numbers in wanted.values() for number in numbers):
                 is_there = self._records[number].value is None and isinstance(error, UnreadRecordsError)
-                self._there[log.broker, number] = There(is_there or None, batch.header.leader_epoch, str(error))
+                self._entries[log.broker, number] = Entry(is_there or None, batch.header.leader_epoch, str(error))
 
     def judge_all(self) -> Iterator[Finding]:
         """What the copies have of the acknowledged records."""
@@ -182,11 +184,11 @@ class AckedCheck:
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
         """What the copies have of one record; copies that lack what others hold are added to `behind`."""
-        there = {log.broker: self._there.get((log.broker, number)) for log in self.logs}
-        holders = tuple(broker for broker, entry in there.items() if entry is not None and entry.is_it)
+        entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
+        holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
-        unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, there[log.broker]))
-        lack = tuple(broker for broker in there if broker not in (*holders, *deleted, *unknown))
+        unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, entries[log.broker]))
+        lack = tuple(broker for broker in entries if broker not in (*holders, *deleted, *unknown))
         name = f"the acknowledged record at offset {record.offset} (line {record.line}"
         name += f": {shown(record.value)})" if record.value is not None else ")"
         at = (record.offset, record.offset)
@@ -197,9 +199,9 @@ class AckedCheck:
             if deleted:
                 statement = f"{name} is below the log start offset of {names(deleted)}: it was deleted"
                 return Finding(Grade.NOTE, "acked", statement, deleted, *at)
-            statement = f"{name} is in no copy: {self._instead(there)}"
+            statement = f"{name} is in no copy: {self._instead(entries)}"
             return Finding(Grade.BROKEN, "acked", statement, lack, *at)
-        epoch = max(entry.epoch for entry in there.values() if entry is not None and entry.is_it)
+        epoch = max(entry.epoch for entry in entries.values() if entry is not None and entry.is_it)
         later = later_leader_without(self.logs, record.offset, epoch)
         if later is not None:
             statement = (
@@ -213,19 +215,19 @@ class AckedCheck:
         return None
 
     @staticmethod
-    def _is_unknown(log: CopyLog, record: Acked, there: There | None) -> bool:
+    def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
         """Whether a copy may hold a record where it cannot be read, or held it before compaction."""
-        if there is not None:
-            return there.is_it is None
+        if entry is not None:
+            return entry.is_it is None
         return record.offset >= log.start and (
             record.offset < log.copy.cleaned if record.offset < log.end else not log.is_whole
         )
 
-    def _instead(self, there: Mapping[str, There | None]) -> str:
+    def _instead(self, entries: Mapping[str, Entry | None]) -> str:
         """What the copies have at the offset of a record that none of them holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
-            entry = there[log.broker]
+            entry = entries[log.broker]
             state = "there is nothing on" if entry is None else f"{entry.shown} (epoch {entry.epoch}) is there on"
             brokers.setdefault(state, []).append(log.broker)
         return "; ".join(f"{state} {names(those)}" for state, those in brokers.items())

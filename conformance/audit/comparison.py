@@ -131,22 +131,22 @@ def _differences(cursors: Sequence[_Cursor]) -> Iterator[Region]:
         if not heads:
             return
         at = min(cursor.head.first for cursor in heads if cursor.head)
-        here = [cursor for cursor in heads if cursor.head and cursor.head.first == at]
-        pieces = [cursor.head for cursor in here if cursor.head]
+        holders = [cursor for cursor in heads if cursor.head and cursor.head.first == at]
+        pieces = [cursor.head for cursor in holders if cursor.head]
         last = max(piece.last for piece in pieces)
         inside = any(cursor.head and at < cursor.head.first <= last for cursor in heads)
         if _are_equal(pieces) and not inside:
-            yield from _gap(cursors, here, pieces[0])
-            for cursor in here:
+            yield from _gap(cursors, holders, pieces[0])
+            for cursor in holders:
                 cursor.advance()
             continue
         closed = [unread(piece.batch) for piece in pieces if piece.batch and unread(piece.batch)]
-        why = next(iter(closed), None) or next(filter(None, (cursor.open() for cursor in here)), None)
+        why = next(iter(closed), None) or next(filter(None, (cursor.open() for cursor in holders)), None)
         if why is not None:  # at least one piece stays a batch
             yield from _unopened(cursors, at, last, why)
         elif all(piece.batch is None for piece in pieces):  # otherwise the records are compared in the next round
-            yield from _different(cursors, here)
-            for cursor in here:
+            yield from _different(cursors, holders)
+            for cursor in holders:
                 cursor.advance()
 
 
@@ -159,28 +159,28 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
     )
 
 
-def _gap(cursors: Sequence[_Cursor], here: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
+def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
     """The region of a piece that is the same in all copies that hold it, if another copy has a hole there."""
-    holes = _holes(cursors, here, piece.first)
+    holes = _holes(cursors, holders, piece.first)
     if holes:
-        brokers = tuple(cursor.log.broker for cursor in here)
+        brokers = tuple(cursor.log.broker for cursor in holders)
         yield Region(piece.first, piece.last, (Group(brokers, piece.epoch, piece.shown),), holes)
 
 
-def _holes(cursors: Sequence[_Cursor], here: Sequence[_Cursor], at: int) -> tuple[str, ...]:
+def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> tuple[str, ...]:
     """The copies whose log spans an offset without having it."""
     return tuple(
         cursor.log.broker
         for cursor in cursors
-        if cursor not in here and cursor.log.start <= at and (cursor.head is not None or at < cursor.log.end)
+        if cursor not in holders and cursor.log.start <= at and (cursor.head is not None or at < cursor.log.end)
     )
 
 
-def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[Region]:
+def _different(cursors: Sequence[_Cursor], holders: Sequence[_Cursor]) -> Iterator[Region]:
     """The region of one offset, with the copies grouped by what they hold."""
-    groups = _grouped(here, lambda piece: (piece.epoch, piece.digest))
-    at = here[0].head.first if here[0].head else 0
-    yield Region(at, at, tuple(groups.values()), _holes(cursors, here, at))
+    groups = _grouped(holders, lambda piece: (piece.epoch, piece.digest))
+    at = holders[0].head.first if holders[0].head else 0
+    yield Region(at, at, tuple(groups.values()), _holes(cursors, holders, at))
 
 
 def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]]) -> dict[tuple[Any, ...], Group]:
@@ -199,13 +199,13 @@ def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Itera
     If all copies hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is unknown
     whether they do.
     """
-    here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
-    groups = _grouped(here, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
-    is_rewritten = any(cursor.log.copy.cleaned > at for cursor in here)
+    holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
+    groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
+    is_rewritten = any(cursor.log.copy.cleaned > at for cursor in holders)
     is_aligned = all(key[:2] == (at, last) for key in groups)
     sides = tuple(replace(group, shown="") for group in groups.values())
     yield Region(at, last, sides, why=None if is_aligned and not is_rewritten else why)
-    for cursor in here:
+    for cursor in holders:
         while cursor.head is not None and cursor.head.first <= last:
             cursor.advance()
 
@@ -293,8 +293,8 @@ class CommittedCheck:
             self._compacted[broker] = first, count + region.last - region.first + 1
             return
         holders = tuple(holder for group in region.groups for holder in group.brokers)
-        where = offsets(region.first, region.last)
-        statement = f"{broker} has a hole at {where}, where {names(holders)} {_have(holders)} records"
+        hole = offsets(region.first, region.last)
+        statement = f"{broker} has a hole at {hole}, where {names(holders)} {_have(holders)} records"
         if region.first < self._highest:
             statement += (
                 f", below the high watermark {self._highest}: a committed record is missing from the middle of its log"

@@ -60,28 +60,28 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
         )
         yield Finding(Grade.UNDECIDED, "leader epochs", statement, (broker,))
         return
-    where = f"the leader-epoch-checkpoint of {broker}"
+    checkpoint = f"the leader-epoch-checkpoint of {broker}"
     for before, after in pairwise(entries):
         if after[0] <= before[0] or after[1] < before[1]:
             one, other = (f"epoch {epoch} at offset {start}" for epoch, start in (before, after))
-            statement = f"{where} goes back, from {one} to {other}"
+            statement = f"{checkpoint} goes back, from {one} to {other}"
             yield Finding(Grade.BROKEN, "leader epochs", statement, (broker,), after[1])
             return
     if log.is_whole and entries and entries[-1][1] > log.end:
         epoch, start = entries[-1]
-        statement = f"{where} begins epoch {epoch} at offset {start}, beyond the log end offset {log.end}"
+        statement = f"{checkpoint} begins epoch {epoch} at offset {start}, beyond the log end offset {log.end}"
         yield Finding(Grade.BROKEN, "leader epochs", statement, (broker,), log.end, start - 1)
-    yield from _first_disagreement(log, where, entries)
+    yield from _first_disagreement(log, checkpoint, entries)
 
 
-def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
+def _first_disagreement(log: CopyLog, checkpoint: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
     """Compare at both ends of each run of batches; between them, an entry begins only if it covers the end."""
     place = -1
     first = entries[0][1] if entries else 0
     if first > log.start:
         statement = (
-            f"{where} begins at offset {first}, above the log start offset {log.start}: the checkpoint of the log start"
-            " offset lags"
+            f"{checkpoint} begins at offset {first}, above the log start offset {log.start}: the checkpoint of the log"
+            " start offset lags"
         )
         yield Finding(Grade.NOTE, "leader epochs", statement, (log.broker,), log.start, first - 1)
     bound = max(log.start, first)
@@ -96,7 +96,7 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
                 entry = (
                     f"begins epoch {said} at offset {entries[place][1]}" if said is not None else "has no entry for it"
                 )
-                statement = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {entry}"
+                statement = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {checkpoint} {entry}"
                 yield Finding(Grade.BROKEN, "leader epochs", statement, (log.broker,), offset)
                 return
 
