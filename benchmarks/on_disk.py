@@ -32,8 +32,8 @@ def main() -> None:
     for number in range(rounds):
         memory = explore(instance, Limits(), kernel=kernel, count_all=True)
         with tempfile.TemporaryDirectory() as folder:
-            asked = DiskRequest(Path(folder) / "states", room=IN_MEMORY)
-            disk, summary = explore_on_disk(asked, instance, Limits(), kernel, count_all=True)
+            request = DiskRequest(Path(folder) / "states", room=IN_MEMORY)
+            disk, summary = explore_on_disk(request, instance, Limits(), kernel, count_all=True)
         assert memory.distinct == disk.distinct == STATES
         assert (memory.levels, memory.generated, memory.findings) == (disk.levels, disk.generated, disk.findings)
         ratios.append(disk.seconds / memory.seconds)

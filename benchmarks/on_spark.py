@@ -27,16 +27,16 @@ MEMORY = 8 << 30
 
 def on_spark(session: Session, mode: Mode, instance: Instance, limits: Limits):
     """The exploration on Spark, and the summary of its distribution."""
-    asked = SparkRequest(mode, None, OPTIONS, None)
+    request = SparkRequest(mode, None, OPTIONS, None)
     kernel = kernel_of(instance)
-    return explore_on_spark(session, asked, instance, limits, kernel, count_all=True, report=lambda progress: None)
+    return explore_on_spark(session, request, instance, limits, kernel, count_all=True, report=lambda progress: None)
 
 
 def seconds_of_empty_level(session: Session) -> float:
     """The seconds that a level with a handful of states takes."""
     few = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 3})
-    found, _ = on_spark(session, Mode.SEARCH, few, Limits(memory=MEMORY))
-    return found.seconds / len(found.levels)
+    exploration, _ = on_spark(session, Mode.SEARCH, few, Limits(memory=MEMORY))
+    return exploration.seconds / len(exploration.levels)
 
 
 def parts(session: Session, rounds: int) -> None:
@@ -48,14 +48,14 @@ def parts(session: Session, rounds: int) -> None:
     for number in range(rounds):
         limit = limit_loop()
         here = explore(instance, Limits(14, MEMORY, threads=2), count_all=True, kernel=kernel)
-        found, spread = on_spark(session, Mode.PARTS, instance, limits)
-        assert found.levels == here.levels
+        exploration, spread = on_spark(session, Mode.PARTS, instance, limits)
+        assert exploration.levels == here.levels
         assert spread.overlap is not None
-        rate = spread.overlap.found / found.seconds
+        rate = spread.overlap.found / exploration.seconds
         ratios.append(rate / (here.distinct / here.seconds))
         print(
             f"round {number}: limit loop {limit:.2f} s; two threads {here.seconds:.2f} s, {here.distinct:,} states;"
-            f" {spread.parts} parts {found.seconds:.2f} s, {spread.overlap.found:,} states with overlap,"
+            f" {spread.parts} parts {exploration.seconds:.2f} s, {spread.overlap.found:,} states with overlap,"
             f" {spread.overlap.by_several / here.distinct:.0%} of the states found more than once",
             flush=True,
         )
@@ -71,15 +71,16 @@ def search(session: Session, rounds: int) -> None:
         limit = limit_loop()
         empty = seconds_of_empty_level(session)
         here = explore(instance, Limits(memory=MEMORY, threads=2), count_all=True, kernel=kernel)
-        found, spread = on_spark(session, Mode.SEARCH, instance, Limits(memory=MEMORY))
-        assert (found.levels, found.generated, found.findings) == (here.levels, here.generated, here.findings)
-        rest = found.seconds - empty * len(found.levels)
+        exploration, spread = on_spark(session, Mode.SEARCH, instance, Limits(memory=MEMORY))
+        assert (exploration.levels, exploration.generated) == (here.levels, here.generated)
+        assert exploration.findings == here.findings
+        rest = exploration.seconds - empty * len(exploration.levels)
         ratios.append(rest / here.seconds)
         print(
             f"round {number}: limit loop {limit:.2f} s; two threads {here.seconds:.2f} s;"
-            f" one search {found.seconds:.2f} s, {len(found.levels)} levels of {empty:.2f} s when empty,"
+            f" one search {exploration.seconds:.2f} s, {len(exploration.levels)} levels of {empty:.2f} s when empty,"
             f" rest {rest:.2f} s;"
-            f" {spread.shuffled / found.distinct:.0f} bytes shuffled a state",
+            f" {spread.shuffled / exploration.distinct:.0f} bytes shuffled a state",
             flush=True,
         )
     print(f"without the time of empty levels: {statistics.median(ratios):.2f} times as long as two threads")

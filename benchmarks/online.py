@@ -36,13 +36,13 @@ def observe(path: Path, lines: int, fault_interval: int) -> None:
 
 def follow(path: Path, name: str) -> None:
     """Follow a recording, and print what it took. Raise AssertionError unless it is followed."""
-    found = follow_online(path, stream_of(path), GENERATION)
-    assert isinstance(found, Followed), found
+    outcome = follow_online(path, stream_of(path), GENERATION)
+    assert isinstance(outcome, Followed), outcome
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(
-        f"{found.cost.of + 1:>7,} lines, {name:<11} {used.ru_utime:6.1f} s of processor time,"
-        f" {used.ru_maxrss >> 10:>4} MiB, {found.cost.states:>10,} states, {found.cost.most:>7,} at most,"
-        f" {found.cost.windows:>4} moves",
+        f"{outcome.cost.of + 1:>7,} lines, {name:<11} {used.ru_utime:6.1f} s of processor time,"
+        f" {used.ru_maxrss >> 10:>4} MiB, {outcome.cost.states:>10,} states, {outcome.cost.most:>7,} at most,"
+        f" {outcome.cost.windows:>4} moves",
         flush=True,
     )
 

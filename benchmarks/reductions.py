@@ -47,9 +47,9 @@ def main(runs: int = 3) -> None:
         for _ in range(runs):
             for number, kernel in enumerate(kernels):
                 began = time.process_time()
-                found = explore(instance, Limits(), kernel=kernel)
+                exploration = explore(instance, Limits(), kernel=kernel)
                 best[number] = min(best[number], time.process_time() - began)
-                states[number] = found.distinct
+                states[number] = exploration.distinct
         sizes = ", ".join(f"{key}={value}" for key, value in values.items())
         print(
             f"{name} {protocol} {sizes}: {states[0]:,} states in {best[0]:.2f} s, {states[1]:,} in {best[1]:.2f} s:"

@@ -147,9 +147,14 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
 
 OF_ADMINISTRATORS: Mapping[AnyBug, str] = dict.fromkeys(
     (
-        *(Bug.MIN_ISR_OF_ALL_BROKERS, Bug.NEW_MINIMUM_KEEPS_ELR, Bug.NEW_MINIMUM_NOT_READ),
-        *(Bug.REASSIGNMENT_COMPLETES_EARLY, Bug.CANCEL_KEEPS_ISR, Bug.STRANGER_ELECTED),
-        *(Bug.REMOVED_REPLICA_KEEPS_LOG, Bug.STRANGER_COUNTED),
+        Bug.MIN_ISR_OF_ALL_BROKERS,
+        Bug.NEW_MINIMUM_KEEPS_ELR,
+        Bug.NEW_MINIMUM_NOT_READ,
+        Bug.REASSIGNMENT_COMPLETES_EARLY,
+        Bug.CANCEL_KEEPS_ISR,
+        Bug.STRANGER_ELECTED,
+        Bug.REMOVED_REPLICA_KEEPS_LOG,
+        Bug.STRANGER_COUNTED,
     ),
     "a recorded run has neither reassignments nor changes of min.insync.replicas",
 )

@@ -72,8 +72,8 @@ def profile(instance: Instance, kernel: Kernel) -> Counter[str]:
         for name, (kind, method) in PHASES.items():
             stack.enter_context(patch.object(kind, method, timed(spent, name, getattr(kind, method))))
         with measured(spent, "all"):
-            found = explore(instance, Limits(), kernel=kernel)
-    assert found.distinct == STATES
+            exploration = explore(instance, Limits(), kernel=kernel)
+    assert exploration.distinct == STATES
     spent["looking up and inserting"] -= spent["doubling the table"]
     spent["looking up and inserting, system"] -= spent["doubling the table, system"]
     spent["the rest"] = 2 * spent["all"] - sum(time for name, time in spent.items() if not name.endswith("system"))

@@ -312,7 +312,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
     has_repair = bool(failure.repaired) and not is_in(failure, answer.cluster.release)
     if exposure.avoided_by:
         says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in exposure.avoided_by[:MOST_CHANGES])}"
-    elif without_elr := next((each for each in failure.changes if each.change == "ELR=off"), None):
+    elif without_elr := next((change for change in failure.changes if change.change == "ELR=off"), None):
         says = f"avoid it with {without_elr.what}"
     elif not exposure.is_tried:
         says = "not every setting could be tried"
@@ -329,7 +329,7 @@ def _repair(failure: Failure, answer: Answer) -> str:
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
-    return f"; repaired in {next(each for each in failure.repaired if not release.has_patch(each))}"
+    return f"; repaired in {next(repair for repair in failure.repaired if not release.has_patch(repair))}"
 
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
@@ -473,11 +473,10 @@ def subject(cluster: Cluster) -> str:
 def left_out(cluster: Cluster) -> list[str]:
     """Return the ignored settings that may change the answer: those that are probably misspelt, those whose mechanism
     is not modelled, and those that this release of Kafka does not know."""
-    lines = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.may_matter]
-    unknown = [
-        ignored.key for ignored in cluster.ignored if ignored.why is WhyIgnored.UNKNOWN and not ignored.may_matter
-    ]
-    if unknown:
+    may_matter = [ignored for ignored in cluster.ignored if ignored.may_matter]
+    lines = [f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}" for ignored in may_matter]
+    others = [ignored for ignored in cluster.ignored if not ignored.may_matter]
+    if unknown := [ignored.key for ignored in others if ignored.why is WhyIgnored.UNKNOWN]:
         lines.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {listed(unknown)}")
     return lines
 
@@ -564,7 +563,7 @@ def detail_lines(answer: Answer) -> list[str]:
     cluster = answer.cluster
     lines = ["", cluster.generation.taken, "", *understood_lines(cluster)]
     findings = {question.text: finding for question, finding in answer.main_findings.items()}
-    findings |= {f"{one.failure.number} {one.failure.name}": one.finding for one in answer.exposures}
+    findings |= {f"{known.failure.number} {known.failure.name}": known.finding for known in answer.exposures}
     if findings:
         rows = [[name, *_cells(finding)] for name, finding in findings.items()]
         lines += ["", "Found", *table([["question", "answer", "how far", "from"], *rows], "  ")]
@@ -603,10 +602,9 @@ def _cells(finding: Finding) -> list[str]:
 
 def understood_lines(cluster: Cluster) -> list[str]:
     """Return lines with the settings that the answer uses, and with those that it ignores and why."""
-    lines = [
-        "Understood",
-        *table([[f"{u.key}={u.text}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
-    ]
+    settings = cluster.understood
+    understood = [[f"{setting.key}={setting.text}", setting.meaning, f"({setting.source})"] for setting in settings]
+    lines = ["Understood", *table(understood, "  ")]
     groups: dict[WhyIgnored, list[str]] = {}
     for ignored in cluster.ignored:
         groups.setdefault(ignored.why, []).append(f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}")
@@ -669,9 +667,8 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
     lines += [f"  Files: {remark}" for remark in remarks]
-    lines += [
-        f"  Ignored: {line}" for line in dict.fromkeys(line for answer in answers for line in left_out(answer.cluster))
-    ]
+    ignored = dict.fromkeys(line for answer in answers for line in left_out(answer.cluster))
+    lines += [f"  Ignored: {line}" for line in ignored]
     if now.under_replicated:
         names = [partition.name for partition in now.under_replicated]
         lines.append(f"  Now: not every replica is in sync: {counted(len(names), 'partition')} more ({listed(names)})")
@@ -710,10 +707,8 @@ def change_of(answer: Answer) -> str:
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())
     if alternatives:
         return " or ".join(tried.change.spelled for tried in alternatives[:2])
-    cures = list(
-        dict.fromkeys(exposure.avoided_by[0].change.spelled for exposure in answer.exposed if exposure.avoided_by)
-    )
-    if cures:
+    avoiding = [exposure.avoided_by[0] for exposure in answer.exposed if exposure.avoided_by]
+    if cures := dict.fromkeys(tried.change.spelled for tried in avoiding):
         without = [exposure.failure.number for exposure in answer.exposed if not exposure.avoided_by]
         return "; ".join(cures) + (f"; nothing against {', '.join(without)}" if without else "")
     loss = answer.loss
@@ -813,6 +808,10 @@ def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
     ]
 
 
+IGNORED = ("key", "value", "why", "reason", "source")
+"""The fields of an ignored setting, in the order of the object."""
+
+
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
         "kafka_version": str(cluster.release) if cluster.is_version_given else None,
@@ -821,10 +820,11 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
         "taken": cluster.generation.taken,
         "assumed": list(cluster.assumed),
         "understood": [
-            {"key": u.key, "value": u.text, "meaning": u.meaning, "source": u.source} for u in cluster.understood
+            {"key": setting.key, "value": setting.text, "meaning": setting.meaning, "source": setting.source}
+            for setting in cluster.understood
         ],
         "ignored": [
-            {"key": i.key, "value": i.value, "why": i.why.value, "reason": i.reason, "source": i.source}
-            for i in cluster.ignored
+            {name: getattr(ignored, name) for name in IGNORED} | {"why": ignored.why.value}
+            for ignored in cluster.ignored
         ],
     }

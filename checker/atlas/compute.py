@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
 def read_results(path: Path) -> dict[str, Result]:
     """The results in a file, by the identity of their search. Raises UsageError for another file."""
     results: dict[str, Result] = {}
-    if not path.exists():
-        return results
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             content = json.loads(line)
             fields = content["result"] | {"seconds": content["seconds"]}
@@ -62,24 +62,25 @@ def recorded_results(record: Record) -> dict[str, Result]:
 class Computing:
     """Answers cells from a file of results, and adds the results that it lacks."""
 
-    def __init__(self, path: Path, known: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
+    def __init__(self, path: Path, results: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
         """New results, of `search`, are added to the file."""
-        self.known = dict(known)
-        self.path = path
-        self.search = search
+        self.results = dict(results)
+        self.path, self.search = path, search
 
-    def answer(self, cell: Cell) -> None:
-        """Make the searches that the answer to a cell lacks. Raises KeyboardInterrupt."""
-        while (search := self.missing(cell)) is not None:
-            self.add(search.identity, timed(partial(self.search, search)))
+    def answer(self, wanted: Sequence[Cell], deadline: float = math.inf) -> None:
+        """Make the searches that the answers to these cells lack, one after another. No cell is begun after the
+        deadline, a value of time.monotonic. Raises KeyboardInterrupt; the results until then are kept."""
+        for cell in wanted:
+            while time.monotonic() < deadline and (search := self.missing(cell)) is not None:
+                self.add(search.identity, timed(partial(self.search, search)))
 
     def missing(self, cell: Cell) -> Search | None:
         """The first search that the answer to a cell lacks; None if it lacks none."""
-        return _answer(cell, self.known)[1]
+        return _answer(cell, self.results)[1]
 
     def add(self, identity: str, result: Result) -> None:
         """Keep the result of the search with this identity, and write it to the file."""
-        self.known[identity] = result
+        self.results[identity] = result
         content = asdict(result)
         seconds = content.pop("seconds")
         with self.path.open("a", encoding="utf-8") as file:
@@ -96,15 +97,6 @@ def timed(search: Callable[[], Result]) -> Result:
         raise KeyboardInterrupt
     day = dt.datetime.now(tz=dt.UTC).date().isoformat()
     return replace(result, day=day, seconds=round(time.monotonic() - began, 2))
-
-
-def compute(computing: Computing, wanted: Sequence[Cell], deadline: float) -> None:
-    """Make the missing searches of the cells, one after another, until the deadline, a value of time.monotonic. Raises
-    KeyboardInterrupt; the results until then are kept."""
-    for cell in wanted:
-        if time.monotonic() >= deadline:
-            return
-        computing.answer(cell)
 
 
 # --- On Spark ---
@@ -133,13 +125,11 @@ def compute_on_spark(
     on_executor = partial(_made_on_executor, search, limits, deadline)
     try:
         while time.time() < deadline:
-            lacking = [
-                (cell, search_missing) for cell in wanted if (search_missing := computing.missing(cell)) is not None
-            ]
-            missing = {search_missing.identity: search_missing for _, search_missing in lacking}
+            lacks = {cell: first for cell in wanted if (first := computing.missing(cell)) is not None}
+            missing = {first.identity: first for first in lacks.values()}
             if not missing:
                 return
-            wanted = [cell for cell, _ in lacking]  # the others are answered, and need no new plan
+            wanted = list(lacks)  # the others are answered, and need no new plan
 
             def look(done: int, total: int = len(missing)) -> None:
                 progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)

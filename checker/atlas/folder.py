@@ -9,9 +9,10 @@ import importlib.util
 import itertools
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from isrcheck.checker.answers.findings import Finding
@@ -39,28 +40,6 @@ OURS = re.compile(rf"({WHOLE})?({_FILES})|{re.escape(PARQUET)}|({TRACES}|{SEARCH
 ATLAS = MarkedFolder("atlas", version=1, option="-o DIR", ours=OURS, folders=(TRACES, SEARCHES, DEFECTS))
 
 
-@contextmanager
-def _named_in_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        cure = f"give another folder with {ATLAS.option}"
-        raise UsageError(f"{error.filename or folder}: {error.strerror}; {cure}") from None
-
-
-def begin(folder: Path) -> None:
-    """Raise UsageError if the folder has files that isrcheck did not write, or cannot be made."""
-    with _named_in_errors(folder):
-        ATLAS.refuse_strangers(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-
-
-def write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files; those of an earlier atlas are replaced. Raises UsageError."""
-    with _named_in_errors(folder):
-        ATLAS.put(folder, files)
-
-
 def files_of(
     sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda name: None
 ) -> dict[str, bytes]:
@@ -72,7 +51,11 @@ def files_of(
     cells = Cells(histories, searches)
     facts = replace(facts, parquet=PARQUET if is_installed() else None)
     tell("rows")
-    views = [_view(sheet, cells) for sheet in sheets]
+    views = []
+    for sheet in sheets:
+        settings = settings_of(sheet.kind.settings)
+        rows = rows_of(sheet, settings, partial(cells.of, columns=sheet.kind.columns))
+        views.append(View(sheet.kind, sheet.lines, rows, settings))
     named = sorted({mark.address for view in views for row in view.rows for cell in row.cells for mark in cell.links})
     kinds = [view.kind for view in views]
     tables = (
@@ -88,12 +71,6 @@ def files_of(
         tell(PARQUET)
         files[PARQUET] = parquet(sheets)
     return files
-
-
-def _view(sheet: Sheet, cells: Cells) -> View:
-    settings = settings_of(sheet.kind.settings)
-    rows = rows_of(sheet, settings, lambda line: cells.of(line, sheet.kind.columns))
-    return View(sheet.kind, sheet.lines, rows, settings)
 
 
 # --- The Parquet file ---
@@ -139,15 +116,21 @@ def is_installed() -> bool:
 
 def parquet(sheets: Sequence[Sheet]) -> bytes:
     """Return the file with every answer of these sheets."""
-    return encoded(CELLS, list(_rows(sheets)))
+    return encoded(
+        CELLS,
+        [
+            _of_case(sheet, line, column) | _of_question(question) | _of_finding(finding)
+            for sheet, line, column, question, finding in _findings(sheets)
+        ],
+    )
 
 
-def _rows(sheets: Sequence[Sheet]) -> Iterator[TableRow]:
+def _findings(sheets: Sequence[Sheet]) -> Iterator[tuple[Sheet, Line, Asked, Question, Finding | None]]:
     for sheet in sheets:
         for line in sheet.lines:
             for column, findings in zip(sheet.kind.columns, line.findings, strict=True):
                 for question, finding in findings.items():
-                    yield _of_case(sheet, line, column) | _of_question(question) | _of_finding(finding)
+                    yield sheet, line, column, question, finding
 
 
 def _of_case(sheet: Sheet, line: Line, column: Asked) -> TableRow:
@@ -222,7 +205,9 @@ class Reading:
 def run(options: Options, _session: object) -> CommandResult:
     """Write the pages. Raises UsageError if there is no record, or if the folder has other files."""
     folder: Path = options.own["output"]
-    begin(folder)
+    with _named_in_errors(folder):
+        ATLAS.refuse_strangers(folder)
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         record = Record()
     except (OSError, ValueError, KeyError) as error:
@@ -232,19 +217,23 @@ def run(options: Options, _session: object) -> CommandResult:
     tables = sheets(clusters(), reading.answer)
     files = files_of(tables, _facts(record, tables), lambda name: progress.tell(name, time.monotonic() - began))
     progress.clear()
-    write(folder, files)
+    with _named_in_errors(folder):
+        ATLAS.put(folder, files)
     return _result(folder, files, tables, reading.outdated)
 
 
+@contextmanager
+def _named_in_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        cure = f"give another folder with {ATLAS.option}"
+        raise UsageError(f"{error.filename or folder}: {error.strerror}; {cure}") from None
+
+
 def _facts(record: Record, tables: list[Sheet]) -> Facts:
-    findings = (
-        finding
-        for sheet in tables
-        for line in sheet.lines
-        for findings in line.findings
-        for finding in findings.values()
-    )
-    day = min((finding.recorded for finding in findings if finding is not None and finding.recorded), default="")
+    findings = (finding for *_, finding in _findings(tables) if finding is not None)
+    day = min((finding.recorded for finding in findings if finding.recorded), default="")
     header = record.header
     limits = (
         f"{counted(header['cells'], 'question')} answered by {counted(header['searches'], 'search')}, each of at most"

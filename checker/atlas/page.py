@@ -247,10 +247,10 @@ class _Numbers:
 
 
 def _plain(cell: Cell, marks: _Numbers) -> tuple[object, ...]:
-    numbers = [
-        tuple(marks.of((one.text, one.address, one.title)) for one in some) for some in (cell.marks, cell.beside)
-    ]
-    return (CLASSES[cell.words.grave], cell.words.text, cell.address, numbers[0], cell.remark, numbers[1])
+    own, others = (
+        tuple(marks.of((mark.text, mark.address, mark.title)) for mark in group) for group in (cell.marks, cell.beside)
+    )
+    return CLASSES[cell.words.grave], cell.words.text, cell.address, own, cell.remark, others
 
 
 # --------------------------------------------------------------------------------------------------------------- table
@@ -258,7 +258,7 @@ def _plain(cell: Cell, marks: _Numbers) -> tuple[object, ...]:
 
 def _labels(view: View) -> str:
     """The style that repeats the headings in the cells of a narrow window, where each row is a card."""
-    headings = [one.heading for one in view.settings] + [one.heading for one in view.kind.columns]
+    headings = [setting.heading for setting in view.settings] + [column.heading for column in view.kind.columns]
     rules = (
         f'td:nth-child({number})::before{{content:"{heading}"}}' for number, heading in enumerate(headings, start=2)
     )
@@ -267,8 +267,8 @@ def _labels(view: View) -> str:
 
 def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
     columns: list[Content] = ["Answer"]
-    columns += (element("th", one.heading, scope="col", title=one.key, class_="s") for one in view.settings)
-    columns += (element("th", one.heading, scope="col", title=one.asks) for one in view.kind.columns)
+    columns += (element("th", setting.heading, scope="col", title=setting.key, class_="s") for setting in view.settings)
+    columns += (element("th", column.heading, scope="col", title=column.asks) for column in view.kind.columns)
     return table(columns, rows)
 
 

@@ -75,7 +75,7 @@ class Histories:
         """The address of the page of a history, which is made later."""
         key = replace(history, configuration="")
         if key not in self._shown:
-            number = sum(_file(one.history) == _file(history) for one in self._shown.values()) + 1
+            number = sum(_file(other.history) == _file(history) for other in self._shown.values()) + 1
             self._shown[key] = _Shown({}, finding, history, f"{_file(history)}_{number}.html")
         shown = self._shown[key]
         shown.asks[asks] = None
@@ -84,24 +84,24 @@ class Histories:
 
     def pages(self) -> Iterator[tuple[str, Page]]:
         """Replay every history, and yield the name and the page. Raises UsageError if a history differs."""
-        for one in self._shown.values():
-            yield f"{TRACES}/{one.name}", page(trace_of(one.history), list(_about(one)), INDEX)
+        for shown in self._shown.values():
+            yield f"{TRACES}/{shown.name}", page(trace_of(shown.history), list(_about(shown)), INDEX)
 
     def __len__(self) -> int:
         return len(self._shown)
 
 
-def _about(one: _Shown) -> Iterator[Content]:
+def _about(shown: _Shown) -> Iterator[Content]:
     """The text beside the steps: the questions, and what else was searched."""
-    yield from (element("h2", asks) for asks in one.asks)
+    yield from (element("h2", asks) for asks in shown.asks)
     leads = "One answer of the table leads here."
-    if one.cases > 1:
+    if shown.cases > 1:
         shared = "the settings on this page are those of the first."
-        leads = f"{one.cases:,} answers of the table have these steps; {shared}"
-    yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {leads}")
-    yield from _searched(one.finding)
-    if one.finding.parts:
-        yield element("details", element("summary", LEGEND_TITLE), legend([one.finding]))
+        leads = f"{shown.cases:,} answers of the table have these steps; {shared}"
+    yield element("p", f"The shortest history that was found, {source_of(shown.finding)}. {leads}")
+    yield from _searched(shown.finding)
+    if shown.finding.parts:
+        yield element("details", element("summary", LEGEND_TITLE), legend([shown.finding]))
 
 
 def _file(shown: History | Search) -> str:

@@ -17,20 +17,12 @@ from pathlib import Path
 from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.compute import (
-    Computing,
-    compute,
-    compute_on_spark,
-    read_results,
-    recorded_results,
-    write_record,
-)
+from isrcheck.checker.atlas.compute import Computing, compute_on_spark, read_results, recorded_results, write_record
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.messages import UsageError
-
-BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,23 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         computing = Computing(options.file, results, lambda search: searcher_of(limits).result(search, limits))
         if options.minutes > 0:
             _compute(computing, options, limits)
-            print(f"{len(computing.known) - len(results):,} new searches")
+            print(f"{len(computing.results) - len(results):,} new searches")
     except KeyboardInterrupt:
         return INTERRUPTED
     except UsageError as error:
         print(f"recording: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return USAGE
     if options.write is not None:
-        count, searches = write_record(options.write, cells(), computing.known, options.seconds_a_search)
+        count, searches = write_record(options.write, cells(), computing.results, options.seconds_a_search)
         print(f"{count:,} cells from {searches:,} searches are recorded in {options.write}")
-    return 0
+    return DONE
 
 
 def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) -> None:
     number, parts = map(int, options.part.split("/"))
     wanted, seconds = cells()[number::parts], 60 * options.minutes
     if options.master is None:
-        compute(computing, wanted, time.monotonic() + seconds)
+        computing.answer(wanted, time.monotonic() + seconds)
         return
     from isrcheck.checker.spark.request import SparkOptions
     from isrcheck.checker.spark.session import spark_session

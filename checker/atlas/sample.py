@@ -17,6 +17,7 @@ from isrcheck.checker.answers.recorded import Record, search_of_record
 from isrcheck.checker.answers.searching import Searcher, searcher_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
+from isrcheck.commands.exit_codes import DIFFERENT, DONE, USAGE
 from isrcheck.models.kafka.atlas import RECORD
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
@@ -26,7 +27,6 @@ MOST_STATES = 1_000_000
 """A search with more recorded states than this is not in a sample."""
 
 COMMAND = "python -m isrcheck.checker.atlas.sample"
-DIFFERS, NO_RECORD = 1, 2
 
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
         record = Record() if record is None else record
     except (OSError, ValueError, KeyError):
         print(f"there is no record of the atlas, or it is damaged: {RECORD}", file=sys.stderr)
-        return NO_RECORD
+        return USAGE
     searcher, limits = searcher_of(Limits()), Limits(threads=1)
     made, began = 0, time.process_time()
     for search in sampled(record, record.header["searches"], options.seed, MOST_STATES):
@@ -71,9 +71,9 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
             print(
                 f"the record of the atlas differs; to find it again: {COMMAND} --seed {options.seed} --searches {made}"
             )
-            return DIFFERS
+            return DIFFERENT
     print(f"seed {options.seed}: {made} of {record.header['searches']} recorded searches made again, all as recorded")
-    return 0
+    return DONE
 
 
 if __name__ == "__main__":

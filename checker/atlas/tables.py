@@ -124,14 +124,7 @@ PRODUCERS = Kind(
     "Producers",
     "What a producer's resends do: a record that appears twice, or records in another order than they were sent.",
     "Twice or out of order",
-    (
-        "acks",
-        "enable_idempotence",
-        "retries",
-        "max_in_flight_requests",
-        "replication_factor",
-        "min_insync_replicas",
-    ),
+    ("acks", "enable_idempotence", "retries", "max_in_flight_requests", "replication_factor", "min_insync_replicas"),
     (
         Column(Topic.DUPLICATES, "Duplicates", "Can a record appear twice?", decides=True),
         Column(Topic.ORDER, "Order", "Can records change their order?", decides=True),
@@ -468,9 +461,7 @@ def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
     fails = [name for name, finding in recorded.items() if is_exposed(named(name), finding)]
     unsearched = [name for name, finding in recorded.items() if finding.word is Word.NOT_APPLICABLE]
     unknown = [
-        question.name
-        for question, finding in findings.items()
-        if finding is None or is_open(named(question.name), finding)
+        asked.name for asked, finding in findings.items() if finding is None or is_open(named(asked.name), finding)
     ]
     gone = [finding for name, finding in recorded.items() if name not in {*fails, *unsearched, *unknown}]
     depths = [finding.least_depth for finding in gone]
@@ -667,18 +658,11 @@ class Cells:
     def _cell(self, column: Column, findings: Asked) -> Cell:
         if column.topic is Topic.DEFECT:
             return self._of_defects(column, findings)
-        if column.topic in (Topic.WRITES, Topic.READS):
-            labels = [
-                (f"{question.number} down", finding_of)
-                for question in sorted(findings)
-                if (finding_of := findings[question]) is not None
-            ]
-            return Cell(available(findings), self.searches.address(column.asks, labels))
-        if column.topic is Topic.SURVIVES:
-            labels = [
-                (f"{question.number} lost", answer) for question, answer in findings.items() if answer is not None
-            ]
-            return Cell(survived(findings), self.searches.address(column.asks, labels) if labels else "")
+        if column.topic in (Topic.WRITES, Topic.READS, Topic.SURVIVES):
+            words, state = (survived, "lost") if column.topic is Topic.SURVIVES else (available, "down")
+            numbered = [(f"{question.number} {state}", findings[question]) for question in sorted(findings)]
+            labels = [(label, finding) for label, finding in numbered if finding is not None]
+            return Cell(words(findings), self.searches.address(column.asks, labels))
         (finding,) = findings.values()
         if finding is None:
             return Cell(NOT_RECORDED, "")

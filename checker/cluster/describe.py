@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,11 +91,10 @@ class Contents:
     headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
-    members: set[tuple[str, Layer]] = field(default_factory=set)
-    """The brokers whose settings are shown, even if they have no settings."""
-    brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
-    """The settings of the `members`."""
-    ignored: list[tuple[str, Ignored]] = field(default_factory=list)
+    brokers: dict[tuple[str, Layer], list[Property]] = field(default_factory=lambda: defaultdict(list))
+    """The settings of the brokers whose settings are shown, even if they have none."""
+    ignored: dict[str, list[Ignored]] = field(default_factory=lambda: defaultdict(list))
+    """What is ignored of each topic."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     """For each topic the place of the line with its id."""
     supported: list[tuple[Version, str]] = field(default_factory=list)
@@ -201,7 +201,7 @@ class Reader:
         """Whether a line can be the beginning of one that a tool prints, in a file with whole lines."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
-        return bool(self.contents.topics or self.contents.brokers) and (
+        return bool(self.contents.topics or any(self.contents.brokers.values())) and (
             starts or _CUT_SETTING.fullmatch(line) is not None
         )
 
@@ -246,7 +246,7 @@ class Reader:
             self.contents.topic_ids[name] = self._place
         if labels.get("MarkedForDeletion") == "true":
             marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
-            self.contents.ignored.append((name, marked))
+            self.contents.ignored[name].append(marked)
 
     def _partition(self, labels: dict[str, str]) -> None:
         self.has_heading = False
@@ -328,7 +328,7 @@ class Reader:
             elif below["kind"] == "broker":
                 layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
                 self.heading = Role.BROKER, f"broker {below['name']}", layer
-                self.contents.members.add((self.heading[1], layer))
+                self.contents.brokers[self.heading[1], layer] += []
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
                 self.contents.topics.setdefault(below["name"], [])
@@ -350,8 +350,7 @@ class Reader:
         return False
 
     def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
-        self.contents.members.add((member, layer))
-        self.contents.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
+        self.contents.brokers[member, layer] += self._pairs(pairs or "")
 
     def _config(self, line: str) -> bool:
         config = _CONFIG.fullmatch(line)
@@ -361,11 +360,8 @@ class Reader:
             raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
         if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
             role, name, layer = self.heading
-            each = Property(config["key"], config["value"], self.path, self.line)
-            if role is Role.TOPIC:
-                self.contents.topics[name].append(each)
-            else:
-                self.contents.brokers.append((name, layer, each))
+            settings = self.contents.topics[name] if role is Role.TOPIC else self.contents.brokers[name, layer]
+            settings.append(Property(config["key"], config["value"], self.path, self.line))
         return True
 
     # kafka-features
@@ -377,7 +373,7 @@ class Reader:
             return False
         if feature["name"] in FEATURES:
             level = Property(feature["name"], feature["level"], self.path, self.line)
-            self.contents.brokers.append(("the cluster", Layer.CLUSTER, level))
+            self.contents.brokers["the cluster", Layer.CLUSTER].append(level)
         if feature["name"] == "metadata.version" and feature["most"]:
             try:
                 self.contents.supported.append((version_of_metadata(feature["most"]), self._place))
@@ -497,17 +493,11 @@ def _described(contents: Contents, topic: str | None) -> Described:
             there = f"the described topics are {listed(names)}" if names else "no topic is described"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         names = [topic]
-    members = dict.fromkeys([*((member, layer) for member, layer, _ in contents.brokers), *sorted(contents.members)])
-    ignored: dict[str, list[Ignored]] = {}
-    for name, each in contents.ignored:
-        ignored.setdefault(name, []).append(each)
     return Described(
-        topics=tuple(_topic(contents, name, partitions[name], ignored.get(name, ())) for name in names),
+        topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
         brokers=tuple(
-            Section(
-                Role.BROKER, member, tuple(p for m, each, p in contents.brokers if (m, each) == (member, layer)), layer
-            )
-            for member, layer in members
+            Section(Role.BROKER, member, tuple(settings), layer)
+            for (member, layer), settings in contents.brokers.items()
         ),
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),

@@ -42,13 +42,9 @@ NAME_ONE_ALONE = (
 )
 ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: check kafka --protocol 2.1 {typed}"
 
-SIMULATED = frozenset(
-    {
-        *OF_A_MODEL,
-        *(option.name for option in SIMULATION),
-        *("--engine", "--memory", "--threads", "--seconds", "--no-deadlock", "--strict", "--json", "--out", "--report"),
-    }
-)
+SIMULATED = frozenset(OF_A_MODEL) | {option.name for option in SIMULATION}
+SIMULATED |= {"--engine", "--memory", "--threads", "--seconds", "--no-deadlock"}
+SIMULATED |= {"--strict", "--json", "--out", "--report"}
 """The options that have an effect on a simulation."""
 
 

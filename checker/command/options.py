@@ -298,7 +298,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
     for late in forms:
         if late.word and late.word in (typed.target, *rest):
             raise UsageError(f"{late.word} must be the first argument, as in: {late.as_in}")
-    _refuse_other_options(form, _options(forms), typed, rest)
+    _refuse_others(form, _options(forms), typed, rest)
     _refuse_misspelt_form(typed.target, forms)
     own_options = {option.name: option for option in form.options}
     values = {option.field: own_options.get(option.name, option).value(typed) for option in _options(forms)}
@@ -370,9 +370,7 @@ def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
     return next(form for form in forms if form.name == name)
 
 
-def _refuse_other_options(
-    form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]
-) -> None:
+def _refuse_others(form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]) -> None:
     """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
         message = form.refusal_of(option) if option.is_given(typed) else ""

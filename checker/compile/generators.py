@@ -112,11 +112,11 @@ def compiled_generators(
 ) -> Sequence[Callable[..., int]]:
     """Compile the generators of an instance, or load them from the cache: a function of each, in order. Raises
     OutOfTimeError."""
-    names = {f"begin_{number}": PARAMETERS for number in range(len(instance.model.generators))}
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:
         GeneratorCode(module, instance, layout, is_careful=is_careful).build()
 
     code = kept_or_made(path, lambda: compiled(build, is_quick=True))
-    return tuple(load(code, names).values())
+    names = (f"begin_{number}" for number in range(len(instance.model.generators)))
+    return tuple(load(code, dict.fromkeys(names, PARAMETERS)).values())

@@ -87,18 +87,16 @@ def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
+@dataclass
 class Lowering:
     """Builds the nodes of a routine in a function. `places` has the values of the variables so far, `limits` their
     limits."""
 
-    def __init__(
-        self, kernel: KernelCode, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
-    ) -> None:
-        self.kernel = kernel
-        self.code = code
-        self.routine = routine
-        self.places = places
-        self.limits = limits
+    kernel: KernelCode
+    code: Code
+    routine: Routine
+    places: dict[ir.Variable, Value]
+    limits: Limits
 
     # --------------------------------------------------------------------------------------------------- statements
 

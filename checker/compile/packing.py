@@ -50,8 +50,7 @@ def _groups(layout: Layout) -> list[list[Bits]]:
 
 
 def _vector(values: Sequence[int], kind: Any = I64) -> Any:
-    padded = [*values, *[0] * (LANES - len(values))]
-    return ir.Constant(ir.VectorType(kind, LANES), padded)
+    return ir.Constant(ir.VectorType(kind, LANES), [*values, *[0] * (LANES - len(values))])
 
 
 def packer(layout: Layout) -> Operation:

@@ -190,7 +190,7 @@ class DiskCarrier(Carrier):
         finally:
             self._stack.close()
         if self._phase is Phase.EXPANDING:
-            self._add_results()
+            self.context.results.add(self._results, lambda number: number)
         if isinstance(error, DiskError):
             self.context.result.stopped, self.lost = "disk", str(error)
             return True
@@ -211,13 +211,11 @@ class DiskCarrier(Carrier):
             self._resume()
             return self.visited.firsts[-2]
         for low in range(0, len(self.context.starts), self.room):
-            self._add(self.put_starts(self.batch, low, self.room), 0)
+            size = self.put_starts(self.batch, low, self.room)
+            self.visited.add(self.batch, self.recent.sift(self.batch, size), 0)
         self.visited.close_level(lambda: False)
         self._write_checkpoint()
         return 0
-
-    def _add(self, size: int, offset: int) -> None:
-        self.visited.add(self.batch, self.recent.sift(self.batch, size), offset)
 
     def check(self, first: int, last: int) -> None:
         """Judge the properties in the states of the newest level, piece by piece."""
@@ -249,7 +247,7 @@ class DiskCarrier(Carrier):
             if not self._expand_piece(first, at, states):
                 return
         if self.visited.close_level(self.is_out_of_time):
-            self._add_results()
+            self.context.results.add(self._results, lambda number: number)
             self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
@@ -262,7 +260,7 @@ class DiskCarrier(Carrier):
             done, generated = self.runner.expand(states.ctypes.data, done, size, self.batch, *counts)
             self._results.add(results, partial(operator.add, first + at))
             context.result.generated += generated
-            self._add(generated, at)
+            self.visited.add(self.batch, self.recent.sift(self.batch, generated), at)
             self._position = at + done
             context.expanded = first + at + done
             if self.is_out_of_time():
@@ -271,9 +269,6 @@ class DiskCarrier(Carrier):
         if time.monotonic() - self._kept_at > self.options.seconds_between_checkpoints:
             self._write_checkpoint()
         return True
-
-    def _add_results(self) -> None:
-        self.context.results.add(self._results, lambda number: number)
 
     def close_level(self) -> None:
         """Write a checkpoint, unless the last one took more than its share of the time since."""

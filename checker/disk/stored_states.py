@@ -78,7 +78,6 @@ class KnownStates:
         self._count = ctypes.c_int64(0)
         self._most_slots = int(room / FULLNESS) + 1
         self._make_table(min(FIRST_SLOTS, self._most_slots))
-        self._nothing: NDArray[np.uint32] = np.zeros(1, np.uint32)
         self._drained: NDArray[np.uint64] = np.empty(DRAINED * words, np.uint64)
         self._numbers: NDArray[np.uint32] = np.empty(DRAINED, np.uint32)
         self._hashes: NDArray[np.uint64] = np.empty(DRAINED, np.uint64)
@@ -94,13 +93,9 @@ class KnownStates:
         return self.count * (8 * self.words + 1) + int(self.table.nbytes)
 
     def _make_table(self, slots: int) -> None:
-        self.slots = slots
-        self.table: NDArray[np.uint64] = reserve(slots + SPARE_SLOTS + FREE_SLOTS, np.uint64)
+        self.slots, self._end = slots, slots + SPARE_SLOTS
+        self.table: NDArray[np.uint64] = reserve(self._end + FREE_SLOTS, np.uint64)
         self.table.fill(0)  # memory that is read before it is written is allocated twice
-
-    @property
-    def _end(self) -> int:
-        return self.slots + SPARE_SLOTS
 
     @property
     def _table(self) -> tuple[int, int, int, int]:

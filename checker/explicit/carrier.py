@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.compile.layout import ERROR_BYTES, KINDS
+from isrcheck.checker.compile.layout import ERROR_BYTES, KINDS, Layout
 from isrcheck.checker.compile.machine_code import addresses
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.resources.limits import Limits
@@ -53,6 +53,13 @@ Buffer = NDArray[np.int8]
 Counts = NDArray[np.int64]
 
 
+class ThreadBuffers(threading.local):
+    """The working buffers of a thread: for a state, and for the state after a step."""
+
+    def __init__(self, layout: Layout, instance: Instance) -> None:
+        self.before, self.after = layout.buffer(instance), layout.buffer(instance)
+
+
 class KernelRunner:
     """Runs a kernel, from any number of threads, and switches to the careful one if the model leaves a declared range.
 
@@ -62,22 +69,13 @@ class KernelRunner:
 
     def __init__(self, kernel: Kernel, instance: Instance) -> None:
         self.kernel = kernel
-        self.instance = instance
         self.careful: Kernel | None = None
         self.lock = threading.Lock()
-        self._of_thread = threading.local()
-
-    @property
-    def _buffers(self) -> tuple[Buffer, Buffer]:
-        """The working buffers of this thread: for a state, and for the state after a step."""
-        if not hasattr(self._of_thread, "buffers"):
-            self._of_thread.buffers = tuple(self.kernel.layout.buffer(self.instance) for _ in range(2))
-        buffers: tuple[Buffer, Buffer] = self._of_thread.buffers
-        return buffers
+        self.buffers = ThreadBuffers(kernel.layout, instance)
 
     def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
         """Judge the properties in states first..last-1 of the packed states at the address `states`."""
-        before, _ = self._buffers
+        before = self.buffers.before
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
         kernel = self.careful or self.kernel
@@ -91,7 +89,7 @@ class KernelRunner:
     ) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
         count."""
-        before, after = self._buffers
+        before, after = self.buffers.before, self.buffers.after
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
         fired_before, results_before = fired.copy(), results.copy()

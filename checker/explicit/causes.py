@@ -68,7 +68,9 @@ class ViolatingStates:
             low, high = waiting.pop()
             if low >= high:
                 continue
-            broken, permitted = self._count(low, high)
+            self.results.clear()
+            self.runner.check(self.visited.states.ctypes.data, low, high, self.active, self.results)
+            broken, permitted = self._counts()
             if broken == high - low or permitted == high - low:
                 failing[permitted > 0].extend(range(low, high))
             elif broken or permitted:
@@ -93,11 +95,6 @@ class ViolatingStates:
             if is_permitted is not None:
                 failing[is_permitted].append(number)
         return failing
-
-    def _count(self, first: int, last: int) -> tuple[int, int]:
-        self.results.clear()
-        self.runner.check(self.visited.states.ctypes.data, first, last, self.active, self.results)
-        return self._counts()
 
     def _counts(self) -> tuple[int, int]:
         return self.results.count(self.number), self.results.count(self.number, EntryKind.PERMITTED)

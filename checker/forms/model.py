@@ -38,7 +38,7 @@ GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts that a history shows."""
 
 MOST_ABSENT = 3
-"""The most properties that are named although the configuration lacks their subject."""
+"""The most properties that are named although they do not apply to the configuration."""
 
 NEEDED = 4
 """The signs of Kafka's columns that almost every history has: the first ones of BASICS."""

@@ -446,8 +446,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     except KeyboardInterrupt:
         stopped = True
     progress.clear()
-    is_cut = (
-        bool(original.cut) or not original.exploration.is_complete or any(one.fate is Fate.UNDECIDED for one in judged)
-    )
+    fates = {judgement.fate for judgement in judged}
+    is_cut = bool(original.cut) or not original.exploration.is_complete or Fate.UNDECIDED in fates
     answer = text(searched, original, judged), objects(searched, original, judged)
     return CommandResult(*answer, UNDECIDED if is_cut else SAFE, is_interrupted=stopped)

@@ -53,7 +53,7 @@ def _settings(routine: ir.Routine) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The same as `_compare_starts`, which builds the model for every value of the budget: its result is stored."""
+    """The result of `_compare_starts`, which is stored because it takes an instance for every value of the budget."""
     key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
     path = cache_folder() / "budgets" / f"{key}.json"
 

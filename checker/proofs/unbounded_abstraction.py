@@ -250,16 +250,16 @@ class AbstractEvaluator(Evaluator):
                 break
             targets = truths
         bounds = {target: self._bounds(first, target) for target in targets}
-        found_ends: list[tuple[Target, Value]] = []
+        afterwards: list[tuple[Target, Value]] = []
         for target in targets:
-            written_target = self._round(loop, before, targets, bounds)
-            was_written = self.circuit.both(self.circuit.variable(), written_target.written.get(target, FALSE))
-            found_ends.append((target, self.choose(was_written, written_target.after[target], self._value_of(target))))
+            iteration = self._round(loop, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), iteration.written.get(target, FALSE))
+            afterwards.append((target, self.choose(was_written, iteration.after[target], self._value_of(target))))
         # One more iteration, for a return from within the loop.
         if any(isinstance(node, ir.Return) for node in visit(loop.body)):
             self._round(loop, before, targets, bounds, keep=True)
         self.read = {}
-        for target, value in found_ends:
+        for target, value in afterwards:
             self._set_value(target, value)
             self._note(target, TRUE)
 
@@ -389,7 +389,7 @@ class UnboundedAbstraction:
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, place: str) -> int:
-        """The value of `size`, or OPEN if it depends on an open configuration entry; `what` names it in errors."""
+        """The value of `size`, or OPEN if it depends on an open configuration entry; errors name its `place`."""
         watched = _Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, place, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)

@@ -92,7 +92,7 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
 
 @dataclass(frozen=True)
 class Guard:
-    """A field, and a guard field: a cell of the one belongs to the cell of the other with its indices at `axes`."""
+    """A field and its guard field: the guard of a cell has the cell's indices at `axes`."""
 
     reads: Reads
     layout: FieldLayout

@@ -265,7 +265,7 @@ class _Reading:
         self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
     def fault(self, value: Value, span: ir.Span, text: str) -> None:
-        """Note that elements of the value's sort are distinguished; {} in `what` is replaced by the text there."""
+        """Note that elements of the value's sort are distinguished; {} in `text` is replaced by the expression."""
         if isinstance(value, Node):
             name = self.routine.name
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")

@@ -73,7 +73,7 @@ def _suite(number: int, search: SearchReport, report: ReportContent, when: str) 
             message += ", as recorded"
         elif judged.mark:
             message += f": {judged.mark}"
-        traces = ["\n".join([*view(one.trace), "", f"trace: traces/{one.path.name}"]) for one in judged.traces]
+        traces = ["\n".join([*view(file.trace), "", f"trace: traces/{file.path.name}"]) for file in judged.traces]
         cases.append(_case(search.title, judged.verdict.prop.name, judged.outcome, message, "\n\n".join(traces)))
     seconds = 0.0 if run is None else run.exploration.seconds
     cases.append(_case(search.title, ITSELF, search.outcome, search.says, seconds=seconds))
@@ -220,9 +220,9 @@ def _result(
             "verdict": verdict.word.value,
             "depth": verdict.depth,
             "command": search.run.command if search.run is not None else report.command,
-            "traces": [f"traces/{one.path.name}" for one in traces],
+            "traces": [f"traces/{file.path.name}" for file in traces],
         },
-        **({"codeFlows": [_flow(one) for one in traces]} if traces else {}),
+        **({"codeFlows": [_flow(file) for file in traces]} if traces else {}),
         **({"suppressions": [recorded]} if is_expected else {}),
     }
 

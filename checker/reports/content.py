@@ -12,16 +12,7 @@ from pathlib import Path
 
 from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.verdict import Verdict, Word
-from isrcheck.commands.exit_codes import (
-    DEADLOCKED,
-    INTERRUPTED,
-    SAFE,
-    STUCK,
-    UNDECIDED,
-    UNEXPECTED,
-    USAGE,
-    VIOLATED,
-)
+from isrcheck.commands import exit_codes
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.trace import Trace
 
@@ -148,14 +139,14 @@ class Grid:
 
 
 MEANS = {
-    SAFE: "no promise was broken",
-    UNEXPECTED: "an expected figure or counterexample was not found",
-    UNDECIDED: "undecided",
-    USAGE: "bad input, or something could not be written",
-    DEADLOCKED: "a state has no step, and the model does not say that it may end there",
-    VIOLATED: "violated",
-    STUCK: "no path leads from some state to a state that must stay reachable",
-    INTERRUPTED: "interrupted",
+    exit_codes.SAFE: "no promise was broken",
+    exit_codes.UNEXPECTED: "an expected figure or counterexample was not found",
+    exit_codes.UNDECIDED: "undecided",
+    exit_codes.USAGE: "bad input, or something could not be written",
+    exit_codes.DEADLOCKED: "a state has no step, and the model does not say that it may end there",
+    exit_codes.VIOLATED: "violated",
+    exit_codes.STUCK: "no path leads from some state to a state that must stay reachable",
+    exit_codes.INTERRUPTED: "interrupted",
 }
 """The meaning of each exit code of `check`."""
 
@@ -179,7 +170,7 @@ class ReportContent:
     text: str = ""
     """The output of the command, with all details."""
 
-    code: int = SAFE
+    code: int = exit_codes.SAFE
     is_cut: bool = False
     """Whether the user interrupted the command."""
 
@@ -196,7 +187,8 @@ class ReportContent:
     @property
     def means(self) -> str:
         """The meaning of the exit code."""
-        if self.code == SAFE and any(result.is_recorded for search in self.searches for result in search.judged):
+        is_recorded = any(result.is_recorded for search in self.searches for result in search.judged)
+        if self.code == exit_codes.SAFE and is_recorded:
             return "everything is as recorded, including the recorded failures"
         return MEANS.get(self.code, "an error")
 
@@ -215,7 +207,7 @@ class ReportContent:
     @property
     def other_reason(self) -> str:
         """The reason for an exit code other than 0 if no search and no property failed; otherwise empty."""
-        if self.code == SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
+        if self.code == exit_codes.SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
         return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 

@@ -80,11 +80,11 @@ def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
     """Return the content of every file of a report, by name. Raises OSError."""
     traces = [trace_file for search in report.searches for trace_file in search.traces]
     now = datetime.now(UTC)
-    texts = {f"{TRACES}/{one.name}.html": trace_page(one.trace, index="../index.html").alone() for one in traces} | {
+    texts = {f"{TRACES}/{file.name}.html": trace_page(file.trace, index="../index.html").alone() for file in traces} | {
         "junit.xml": junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")),
         "results.sarif": sarif(report),
         "test_regressions.py": regressions(report, folder),
         "index.html": page(report, now.strftime("%Y-%m-%d %H:%M UTC")).alone(),
     }
-    copies = {f"{TRACES}/{one.path.name}": one.path.read_bytes() for one in traces}
+    copies = {f"{TRACES}/{file.path.name}": file.path.read_bytes() for file in traces}
     return copies | {name: text.encode(errors="replace") for name, text in texts.items()}

@@ -188,8 +188,7 @@ def modules_of(prefix: str, folder: Traversable, is_deep: bool = True) -> Iterat
     """The modules in a folder, with those in its subfolders if `is_deep`; the folder may be in an archive."""
     for entry in folder.iterdir():
         name = f"{prefix.replace('.', '/')}/{entry.name}"
-        if entry.is_dir():
-            if is_deep:
-                yield from modules_of(name, entry)
+        if entry.is_dir() and is_deep:
+            yield from modules_of(name, entry)
         elif entry.name.endswith(".py"):
             yield name, entry

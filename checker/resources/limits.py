@@ -148,9 +148,7 @@ class Budget:
     def __init__(self, seconds: float | None, memory: int, began: float | None = None) -> None:
         """`seconds` (None: no limit) count from `began`, a value of time.monotonic (default: now)."""
         self.memory = memory
-        self.deadline = float("inf")
-        if seconds is not None:
-            self.deadline = (time.monotonic() if began is None else began) + seconds
+        self.deadline = (time.monotonic() if began is None else began) + (float("inf") if seconds is None else seconds)
 
     @property
     def left(self) -> float | None:

@@ -172,17 +172,23 @@ def _judge(exploration: Exploration | BmcResult, prop: Property) -> Verdict:
     return Verdict(prop, Word.NOT_APPLICABLE) if findings is None else _verdict(exploration, prop, findings)
 
 
-def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
-    permitted = findings.permitted if findings.permitted.count else None
-    violations = findings.found
+def shown(prop: Property, findings: Findings, note: str = "") -> Verdict | None:
+    """The verdict on a property that a path shows: VIOLATED, REACHED or PERMITTED; None if no path was found."""
+    permitted, violations = findings.permitted if findings.permitted.count else None, findings.found
     if violations.path is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
         return Verdict(prop, word, violations.path.depth, violations.count, violations.path, permitted)
+    if permitted is not None and permitted.path is not None:
+        return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
+    return None
+
+
+def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     note = findings.unjudged
     if not exploration.is_complete:
         note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
-    if permitted is not None and permitted.path is not None:
-        return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
+    if (verdict := shown(prop, findings, note)) is not None:
+        return verdict
     if findings.erred.path is not None:
         note = f"it cannot be evaluated at step {findings.erred.path.depth}"
     if note:

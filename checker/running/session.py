@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts of failing properties, for which no proof is attempted."""
 
-Search = Callable[[Kernel, Limits, Callable[[Progress], None]], tuple[Exploration, tuple[Part, ...]]]
+Report = Callable[[Progress], None]
+
+Search = Callable[[Kernel, Limits, Report], tuple[Exploration, tuple[Part, ...]]]
 """Searches with a kernel within limits, and reports its progress."""
 
 # --------------------------------------------------------------------------------------------- preparing a search
@@ -234,7 +236,7 @@ class SearchSession:
     ) -> Exploration:
         """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
 
-        def search(kernel: Kernel, within: Limits, report: Callable[[Progress], None]) -> tuple[Exploration, tuple[()]]:
+        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[()]]:
             return explore(instance, within, only=only, kernel=kernel, report=report, **more), ()
 
         return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)[0]
@@ -376,9 +378,7 @@ class SearchSession:
     ) -> Run:
         """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
 
-        def search(
-            kernel: Kernel, within: Limits, report: Callable[[Progress], None]
-        ) -> tuple[Exploration, tuple[Part]]:
+        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[Part]]:
             exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
             return exploration, (part,)
 

@@ -34,7 +34,7 @@ from isrcheck.checker.explicit.carrier import KernelRunner, Starts
 from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.results.exploration import Findings, StepPath
 from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResults
-from isrcheck.checker.results.verdict import Verdict, Word
+from isrcheck.checker.results.verdict import Verdict, Word, shown
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
 from isrcheck.traces.format.trace import error_of
@@ -162,15 +162,9 @@ def _verdict(simulation: Simulation, prop: Property, applies: bool) -> Verdict:
         return Verdict(prop, Word.NOT_APPLICABLE)
     if prop.kind not in JUDGED:
         return Verdict(prop, Word.UNDECIDED, note="a walk cannot judge it")
-    findings = simulation.findings.get(prop.name, Findings())
-    permitted = findings.permitted if findings.permitted.path is not None else None
-    if findings.found.path is not None:
-        word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
-        return Verdict(prop, word, findings.found.path.depth, 1, findings.found.path, permitted)
-    if permitted is not None and permitted.path is not None:
-        return Verdict(prop, Word.PERMITTED, permitted.path.depth, 1, permitted.path, permitted)
     event = "reached it" if prop.kind is Kind.SOMETIMES else "violated it"
-    return Verdict(prop, Word.UNDECIDED, note=f"no walk {event}")
+    undecided = Verdict(prop, Word.UNDECIDED, note=f"no walk {event}")
+    return shown(prop, simulation.findings.get(prop.name, Findings())) or undecided
 
 
 STEP, SALT = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
@@ -381,7 +375,7 @@ def simulate(
     walking = _Walking(instance, kernel, request, deadline, threads)
     try:
         for tally in walking.tallies(
-            lambda seconds: report(f"{simulation.walks:,} walks, {simulation.steps:,} steps", seconds)
+            lambda took: report(f"{simulation.walks:,} walks, {simulation.steps:,} steps", took)
         ):
             simulation.add(tally)
             if _is_decided(simulation):

@@ -181,11 +181,6 @@ class SparkCarrier(Carrier):
         self.visited = PartitionedStates(session, context.kernel.layout.words)
         context.result.judged = -1
 
-    def spread(self) -> SparkSummary:
-        """How the search was divided."""
-        division = Mode.SEARCH, self.session.master, self.spark.defaultParallelism, self.shards
-        return SparkSummary(*division, shuffled=self.shuffled, taken_up=self.taken_up, lost=self.lost)
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         """If Spark has failed, end the search without an error; its result covers the search so far."""
         if isinstance(error, SparkLostError):
@@ -379,7 +374,8 @@ def explore_on_spark(
                 SearchContext(instance, limits, kernel, request, report), session, options.checkpoint
             )
             exploration = Search(carrier.context, carrier).run()
-            spread = carrier.spread()
+            division = Mode.SEARCH, session.master, carrier.spark.defaultParallelism, carrier.shards
+            spread = SparkSummary(*division, shuffled=carrier.shuffled, taken_up=carrier.taken_up, lost=carrier.lost)
             return exploration
 
         def prepared(limits: Limits, enough: int | None) -> SearchContext:

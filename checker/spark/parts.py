@@ -256,12 +256,12 @@ def _sum(columns: Sequence[Sequence[int]]) -> list[int]:
     return list(map(sum, zip_longest(*columns, fillvalue=0)))
 
 
+@dataclass(frozen=True)
 class Merge:
     """Merges the result of the search before the parts with the results of the parts."""
 
-    def __init__(self, beginning: SplitSearch, count_all: bool) -> None:
-        self.beginning = beginning
-        self.count_all = count_all
+    beginning: SplitSearch
+    count_all: bool
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """The merged exploration; counts are sums. `stopped` says why parts without a result ended, if any did."""

@@ -292,15 +292,10 @@ def _user_settings(options: SparkOptions, submitted: bool) -> dict[str, str]:
     settings = dict(options.conf)
     if options.master is not None:
         settings["spark.master"] = options.master
-    if options.driver_memory is not None:
-        settings.setdefault("spark.driver.memory", _mebibytes(options.driver_memory))
-    if options.executor_memory is not None:
-        settings.setdefault("spark.executor.memory", _mebibytes(options.executor_memory))
+    for process, size in (("driver", options.driver_memory), ("executor", options.executor_memory)):
+        if size is not None:
+            settings.setdefault(f"spark.{process}.memory", f"{max(size >> 20, 1)}m")
     return settings if submitted else {"spark.master": "local[*]", **AT_THE_START, **settings}
-
-
-def _mebibytes(count: int) -> str:
-    return f"{max(count >> 20, 1)}m"
 
 
 def _is_on_loopback(master: str) -> bool:

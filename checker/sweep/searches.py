@@ -236,8 +236,8 @@ KERNELS = Kernels()
 """The compiled kernels, which a process reuses for later cases."""
 
 
-def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Sequence[int] = ()) -> PlainData:
-    """Search one case and return its record. `interrupts` is not empty after Ctrl-C was pressed.
+def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
+    """Search one case and return its record. `signals` is not empty after Ctrl-C was pressed.
 
     Raises KeyboardInterrupt; UsageError if the model differs in this process.
     """
@@ -245,7 +245,7 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:
         beginning = begin(instance, budget, KERNELS.of, progress)
-        if interrupts:
+        if signals:
             raise KeyboardInterrupt
         report = progress.report if progress else lambda progress: None
         limits = budget.limits(case.limits)
@@ -287,9 +287,7 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
 
-def run_cases_here(
-    progress: ProgressLine, interrupts: Sequence[int], total: int, budget: Budget = UNLIMITED
-) -> RunCases:
+def run_cases_here(progress: ProgressLine, signals: Sequence[int], total: int, budget: Budget = UNLIMITED) -> RunCases:
     """Return a function that runs cases one after another in this process, each with the remaining time. `total`
     includes the cases that an earlier run has finished."""
 
@@ -299,7 +297,7 @@ def run_cases_here(
             progress.subject = f"{bar(done, total)}, {case.name}"
             if progress.is_terminal:
                 progress.tell("begins", time.monotonic() - began)
-            yield case.position, search_case(_within(case, budget.left), progress, interrupts)
+            yield case.position, search_case(_within(case, budget.left), progress, signals)
         progress.clear()
 
     return run_cases

@@ -175,15 +175,15 @@ class AckedCheck:
             if len(records) > 1:
                 some = f"{len(records)} acknowledged records, from offset {records[0].offset} on"
             verb = "holds" if len(holders) == 1 else "hold"
-            what = f"{broker} lacks {some}, which {names(holders)} {verb}"
-            yield lacking(self.isr, what, (broker,), records[0].offset, records[-1].offset)
+            statement = f"{broker} lacks {some}, which {names(holders)} {verb}"
+            yield lacking(self.isr, statement, (broker,), records[0].offset, records[-1].offset)
 
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
         """What the copies have of one record; copies that lack what others hold are added to `behind`."""
         there = {log.broker: self._there.get((log.broker, number)) for log in self.logs}
-        holders = tuple(broker for broker, one in there.items() if one is not None and one.is_it)
+        holders = tuple(broker for broker, entry in there.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
         unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, there[log.broker]))
         lack = tuple(broker for broker in there if broker not in (*holders, *deleted, *unknown))
@@ -192,21 +192,21 @@ class AckedCheck:
         at = (record.offset, record.offset)
         if not holders:
             if unknown:
-                what = f"{name} may be on {names(unknown)}: what is there was not read, or compacted"
-                return Finding(Grade.UNDECIDED, "acked", what, unknown, *at)
+                statement = f"{name} may be on {names(unknown)}: what is there was not read, or compacted"
+                return Finding(Grade.UNDECIDED, "acked", statement, unknown, *at)
             if deleted:
-                what = f"{name} is below the log start offset of {names(deleted)}: it was deleted"
-                return Finding(Grade.NOTE, "acked", what, deleted, *at)
-            what = f"{name} is in no copy: {self._instead(there)}"
-            return Finding(Grade.BROKEN, "acked", what, lack, *at)
-        epoch = max(one.epoch for one in there.values() if one is not None and one.is_it)
+                statement = f"{name} is below the log start offset of {names(deleted)}: it was deleted"
+                return Finding(Grade.NOTE, "acked", statement, deleted, *at)
+            statement = f"{name} is in no copy: {self._instead(there)}"
+            return Finding(Grade.BROKEN, "acked", statement, lack, *at)
+        epoch = max(entry.epoch for entry in there.values() if entry is not None and entry.is_it)
         later = later_leader_without(self.logs, record.offset, epoch)
         if later is not None:
-            what = (
+            statement = (
                 f"{name}, of epoch {epoch}, is only on {names(holders)}: the leader of epoch {later[0]} began at offset"
                 f" {later[1]} (leader epochs of {later[2]}) without it"
             )
-            return Finding(Grade.BROKEN, "acked", what, lack, *at)
+            return Finding(Grade.BROKEN, "acked", statement, lack, *at)
         for broker in lack:
             behind.setdefault((broker, holders), []).append(record)
         self.tally.everywhere += not lack and not unknown
@@ -225,7 +225,7 @@ class AckedCheck:
         """What the copies have at the offset of a record that none of them holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
-            one = there[log.broker]
-            what = "there is nothing on" if one is None else f"{one.shown} (epoch {one.epoch}) is there on"
-            brokers.setdefault(what, []).append(log.broker)
-        return "; ".join(f"{what} {names(those)}" for what, those in brokers.items())
+            entry = there[log.broker]
+            state = "there is nothing on" if entry is None else f"{entry.shown} (epoch {entry.epoch}) is there on"
+            brokers.setdefault(state, []).append(log.broker)
+        return "; ".join(f"{state} {names(those)}" for state, those in brokers.items())

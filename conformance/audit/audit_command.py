@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         codes |= {EXIT_CODES[finding.grade] for finding in report.findings}
         for finding in report.findings:
             if finding.grade == Grade.DAMAGED:
-                complain(finding.what)
+                complain(finding.statement)
         if not arguments.json and is_told(report, len(folders.copies)):
             say(*map(escaped, spell_partition(report)), "")
     if not reports:
@@ -118,8 +118,8 @@ class _Progress:
         now = time.monotonic()
         if now - self._told >= SECONDS_BETWEEN:
             self._told = now
-            what = f"{self.partitions:,} of {self.of:,} partitions audited, {self.batches:,} batches read"
-            self._line.tell(f"{what}, the last at byte {batch.byte:,} of its segment", now - self._began)
+            state = f"{self.partitions:,} of {self.of:,} partitions audited, {self.batches:,} batches read"
+            self._line.tell(f"{state}, the last at byte {batch.byte:,} of its segment", now - self._began)
 
     def next_partition(self) -> None:
         """Count a partition, and make room for its report."""

@@ -153,9 +153,9 @@ def _differences(cursors: Sequence[_Cursor]) -> Iterator[Region]:
 def _are_equal(pieces: Sequence[_Piece]) -> bool:
     first = pieces[0]
     return all(
-        (one.last, one.epoch, one.digest, one.batch is None)
+        (piece.last, piece.epoch, piece.digest, piece.batch is None)
         == (first.last, first.epoch, first.digest, first.batch is None)
-        for one in pieces
+        for piece in pieces
     )
 
 
@@ -234,8 +234,8 @@ class CommittedCheck:
         """What a region in which copies differ means."""
         if region.why is not None:
             brokers = tuple(broker for group in region.groups for broker in group.brokers)
-            what = f"{offsets(region.first, region.last)} of {names(brokers)} cannot be compared: {region.why}"
-            yield Finding(Grade.UNDECIDED, "matching", what, brokers, region.first, region.last)
+            statement = f"{offsets(region.first, region.last)} of {names(brokers)} cannot be compared: {region.why}"
+            yield Finding(Grade.UNDECIDED, "matching", statement, brokers, region.first, region.last)
         else:
             for one, other in combinations(region.groups, 2):
                 yield self._pair(region, *sorted((one, other), key=lambda group: group.epoch))
@@ -248,8 +248,8 @@ class CommittedCheck:
         for log in self.logs:
             yield from self._behind(log)
         for broker, (first, count) in self._compacted.items():
-            what = f"{broker} lacks {count} of the offsets from {first} on, as compaction may do"
-            yield Finding(Grade.NOTE, "matching", what, (broker,), first)
+            statement = f"{broker} lacks {count} of the offsets from {first} on, as compaction may do"
+            yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
         """Two groups that differ, of which `later` has the higher leader epoch, if one has."""
@@ -260,28 +260,32 @@ class CommittedCheck:
             who = f"{names(brokers)} differ at"
         epochs = f"(epoch {earlier.epoch} against {later.epoch}{values})"
         if earlier.epoch == later.epoch:
-            what = f"{who} {offsets(first, region.last)}, both of epoch {later.epoch}{values}: an epoch has one leader"
-            return Finding(Grade.BROKEN, "matching", what, brokers, first, region.last)
+            statement = (
+                f"{who} {offsets(first, region.last)}, both of epoch {later.epoch}{values}: an epoch has one leader"
+            )
+            return Finding(Grade.BROKEN, "matching", statement, brokers, first, region.last)
         high_watermark, owner = self._bound(earlier)
         if first < high_watermark:
             self._told |= {(broker, first) for broker in earlier.brokers}
             last = min(region.last, high_watermark - 1)
-            what = (
+            statement = (
                 f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner}: a"
                 f" committed record differs, and the leader of epoch {later.epoch} did not have it"
             )
-            return Finding(Grade.BROKEN, "committed", what, brokers, first, last)
+            return Finding(Grade.BROKEN, "committed", statement, brokers, first, last)
         high_watermark, owner = self._bound(later)
         if first < high_watermark:
             last = min(region.last, high_watermark - 1)
-            what = f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner} only"
-            return self._lacking(what, earlier.brokers, first, last)
+            statement = (
+                f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner} only"
+            )
+            return self._lacking(statement, earlier.brokers, first, last)
         above = "every high watermark" if first >= self._highest else "the high watermarks of both"
-        what = (
+        statement = (
             f"{who} {offsets(first, region.last)} {epochs}, only above {above}: this is normal, and"
             f" {names(earlier.brokers)} will truncate there"
         )
-        return Finding(Grade.NOTE, "matching", what, brokers, first, region.last)
+        return Finding(Grade.NOTE, "matching", statement, brokers, first, region.last)
 
     def _hole(self, region: Region, broker: str) -> Iterator[Finding]:
         if self._cleaned[broker] > region.first:
@@ -290,15 +294,15 @@ class CommittedCheck:
             return
         holders = tuple(holder for group in region.groups for holder in group.brokers)
         where = offsets(region.first, region.last)
-        what = f"{broker} has a hole at {where}, where {names(holders)} {_have(holders)} records"
+        statement = f"{broker} has a hole at {where}, where {names(holders)} {_have(holders)} records"
         if region.first < self._highest:
-            what += (
+            statement += (
                 f", below the high watermark {self._highest}: a committed record is missing from the middle of its log"
             )
-            yield Finding(Grade.BROKEN, "committed", what, (broker,), region.first, region.last)
+            yield Finding(Grade.BROKEN, "committed", statement, (broker,), region.first, region.last)
         else:
             yield Finding(
-                Grade.NOTE, "matching", f"{what}, above every high watermark", (broker,), region.first, region.last
+                Grade.NOTE, "matching", f"{statement}, above every high watermark", (broker,), region.first, region.last
             )
 
     def _later_leaders(self) -> Iterator[Finding]:
@@ -314,12 +318,12 @@ class CommittedCheck:
                 if first >= committed or (log.broker, first) in self._told:
                     continue
                 self._told.add((log.broker, first))
-                what = (
+                statement = (
                     f"{log.broker} holds {offsets(first, committed - 1)} from epoch {log.runs[place].epoch} on, below"
                     f" its high watermark {committed}, and the leader of epoch {epoch} began at offset {start}"
                     f" (leader epochs of {names(told_by)}): it did not have this committed record"
                 )
-                yield Finding(Grade.BROKEN, "committed", what, (log.broker, *told_by), first, committed - 1)
+                yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
         """A copy that ends before what is committed on another copy."""
@@ -332,25 +336,27 @@ class CommittedCheck:
         owners = [broker for broker, offset in committed.items() if offset == most]
         hold = f"{names(holders)} hold{'s' * (len(holders) == 1)}"
         if not log.is_whole:
-            what = (
+            statement = (
                 f"{log.broker} is not read from offset {log.end} on; {hold} offset {log.end}, and what is committed"
                 f" below the high watermark {most} of {names(owners)}"
             )
-            yield Finding(Grade.UNDECIDED, "committed", what, (log.broker,), log.end, most - 1)
+            yield Finding(Grade.UNDECIDED, "committed", statement, (log.broker,), log.end, most - 1)
             return
-        what = (
+        statement = (
             f"{log.broker} lacks {offsets(log.end, most - 1)}, below the high watermark {most} of {names(owners)}"
             f" ({hold} offset {log.end})"
         )
         if self._high_watermarks[log.broker] > log.end:
-            what += f"; its own high watermark is {self._high_watermarks[log.broker]}: a committed record is missing"
-            yield Finding(Grade.BROKEN, "committed", what, (log.broker,), log.end, most - 1)
+            statement += (
+                f"; its own high watermark is {self._high_watermarks[log.broker]}: a committed record is missing"
+            )
+            yield Finding(Grade.BROKEN, "committed", statement, (log.broker,), log.end, most - 1)
         else:
-            yield self._lacking(what, (log.broker,), log.end, most - 1)
+            yield self._lacking(statement, (log.broker,), log.end, most - 1)
 
-    def _lacking(self, what: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
+    def _lacking(self, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
         """These brokers lack what others have committed."""
-        return lacking(self.isr, what, brokers, first, last)
+        return lacking(self.isr, statement, brokers, first, last)
 
     def _bound(self, group: Group) -> tuple[int, str]:
         """The highest high watermark of a group, and its broker."""
@@ -358,17 +364,17 @@ class CommittedCheck:
         return self._high_watermarks[owner], owner
 
 
-def lacking(isr: Set[str] | None, what: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
+def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
     """The finding that these brokers lack something: an error if one of them was in the ISR."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
-        return Finding(Grade.UNDECIDED, "committed", f"{what}; {why}", brokers, first, last)
+        return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)
     inside = tuple(broker for broker in brokers if broker in isr)
     if inside:
         why = f"a committed record is missing, for {names(inside)} {_was(inside)} in the ISR"
-        return Finding(Grade.BROKEN, "committed", f"{what}: {why}", brokers, first, last)
+        return Finding(Grade.BROKEN, "committed", f"{statement}: {why}", brokers, first, last)
     why = f"this is normal, for {names(brokers)} {_was(brokers)} not in the ISR"
-    return Finding(Grade.NOTE, "committed", f"{what}: {why}", brokers, first, last)
+    return Finding(Grade.NOTE, "committed", f"{statement}: {why}", brokers, first, last)
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:

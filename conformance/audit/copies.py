@@ -266,14 +266,14 @@ class CopyLog:
         try:
             for place, (base, path) in enumerate(self.copy.segments):
                 if base < reached:
-                    what = f"it is named after offset {base}, and the segment before it ends at {reached}; {CURE}"
-                    raise FileError(path, what)
+                    statement = f"it is named after offset {base}, and the segment before it ends at {reached}; {CURE}"
+                    raise FileError(path, statement)
                 reached = base
                 for batch in self._in_segment(path, place == len(self.copy.segments) - 1, base):
                     begin = batch.header.base_offset
                     if begin < reached:
-                        what = f"the batch begins at offset {begin}, and offset {reached} is due; {CURE}"
-                        raise FileError(path, what, batch.byte)
+                        statement = f"the batch begins at offset {begin}, and offset {reached} is due; {CURE}"
+                        raise FileError(path, statement, batch.byte)
                     reached = batch.header.last_offset + 1
                     self._take(path, batch)
                     if batch.header.last_offset >= self.start:
@@ -305,8 +305,8 @@ class CopyLog:
                     raise FileError(path, f"{error.what} (at {at}); {CURE}", error.byte) from None
                 self.torn = f"{path}: byte {error.byte}: {error.what}"
                 why = f"the log is torn at its end, as a loss of power leaves it; Kafka cuts it at offset {base}"
-                what = f"{self.torn}: {why}"
-                self.findings.append(Finding(Grade.NOTE, "torn", what, (self.broker,), base))
+                statement = f"{self.torn}: {why}"
+                self.findings.append(Finding(Grade.NOTE, "torn", statement, (self.broker,), base))
 
     def _take(self, path: Path, batch: Batch) -> None:
         """Count a batch, and check that its leader epoch is not lower than the one before."""
@@ -318,11 +318,11 @@ class CopyLog:
         epoch, begin = batch.header.leader_epoch, batch.header.base_offset
         if self.last_epoch is not None and epoch < self.last_epoch and not self._went_back:
             self._went_back = True  # reported once: in a file that is not a log, every batch may do it
-            what = (
+            statement = (
                 f"{self.broker}: leader epochs go back at offset {begin}, from {self.last_epoch} to {epoch}"
                 f" ({path}: byte {batch.byte})"
             )
-            self.findings.append(Finding(Grade.BROKEN, "epochs", what, (self.broker,), batch.header.base_offset))
+            self.findings.append(Finding(Grade.BROKEN, "epochs", statement, (self.broker,), batch.header.base_offset))
         self.last_epoch = epoch
         if self.runs and self.runs[-1].epoch == epoch:
             self.runs[-1] = EpochRun(epoch, self.runs[-1].first, batch.header.last_offset)
@@ -333,9 +333,9 @@ class CopyLog:
         for hear in self.heard:
             hear(batch)
 
-    def _stop(self, grade: Grade, check: str, what: str) -> None:
+    def _stop(self, grade: Grade, check: str, statement: str) -> None:
         self.is_whole = False
-        self.findings.append(Finding(grade, check, what, (self.broker,), self.end))
+        self.findings.append(Finding(grade, check, statement, (self.broker,), self.end))
 
 
 class _LimitReachedError(Exception):

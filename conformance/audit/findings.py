@@ -28,7 +28,7 @@ class Finding:
 
     grade: Grade
     check: str
-    what: str
+    statement: str
     brokers: tuple[str, ...] = ()
     first: int | None = None
     last: int | None = None

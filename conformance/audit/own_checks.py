@@ -24,14 +24,14 @@ def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
     copy, broker = log.copy, log.broker
     if copy.high_watermark is None and log.end > log.start:
         is_elsewhere = copy.partition.startswith(METADATA_LOG)  # its quorum knows its high watermark
-        what = f"{broker} has no entry in {HIGH_WATERMARKS}: which of its records are committed is not known"
-        yield Finding(Grade.NOTE if is_elsewhere else Grade.UNDECIDED, "high watermark", what, (broker,))
+        statement = f"{broker} has no entry in {HIGH_WATERMARKS}: which of its records are committed is not known"
+        yield Finding(Grade.NOTE if is_elsewhere else Grade.UNDECIDED, "high watermark", statement, (broker,))
     elif copy.high_watermark is not None and copy.high_watermark < log.start:
-        what = (
+        statement = (
             f"the high watermark {copy.high_watermark} of {broker} is below its log start offset {log.start}: the"
             " checkpoint lags, and Kafka raises it"
         )
-        yield Finding(Grade.NOTE, "high watermark", what, (broker,))
+        yield Finding(Grade.NOTE, "high watermark", statement, (broker,))
     if not log.is_whole:
         return
     said = (
@@ -42,11 +42,11 @@ def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
     for name, file, offset in said:
         if offset is not None and offset > log.end:
             were = "committed" if name == "high watermark" else "on its disk" if name == "recovery point" else "there"
-            what = (
+            statement = (
                 f"the {name} {offset} of {broker} ({file}) is beyond its log end offset {log.end}: {broker} has lost"
                 f" what was {were} below {offset}"
             )
-            yield Finding(Grade.BROKEN, name, what, (broker,), log.end, offset - 1)
+            yield Finding(Grade.BROKEN, name, statement, (broker,), log.end, offset - 1)
 
 
 def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
@@ -55,20 +55,22 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
     if not log.runs and not entries:
         return
     if entries is None:
-        what = f"{broker} has no readable leader-epoch-checkpoint: the leader epochs of its batches are not checked"
-        yield Finding(Grade.UNDECIDED, "leader epochs", what, (broker,))
+        statement = (
+            f"{broker} has no readable leader-epoch-checkpoint: the leader epochs of its batches are not checked"
+        )
+        yield Finding(Grade.UNDECIDED, "leader epochs", statement, (broker,))
         return
     where = f"the leader-epoch-checkpoint of {broker}"
     for before, after in pairwise(entries):
         if after[0] <= before[0] or after[1] < before[1]:
             one, other = (f"epoch {epoch} at offset {start}" for epoch, start in (before, after))
-            what = f"{where} goes back, from {one} to {other}"
-            yield Finding(Grade.BROKEN, "leader epochs", what, (broker,), after[1])
+            statement = f"{where} goes back, from {one} to {other}"
+            yield Finding(Grade.BROKEN, "leader epochs", statement, (broker,), after[1])
             return
     if log.is_whole and entries and entries[-1][1] > log.end:
         epoch, start = entries[-1]
-        what = f"{where} begins epoch {epoch} at offset {start}, beyond the log end offset {log.end}"
-        yield Finding(Grade.BROKEN, "leader epochs", what, (broker,), log.end, start - 1)
+        statement = f"{where} begins epoch {epoch} at offset {start}, beyond the log end offset {log.end}"
+        yield Finding(Grade.BROKEN, "leader epochs", statement, (broker,), log.end, start - 1)
     yield from _first_disagreement(log, where, entries)
 
 
@@ -77,11 +79,11 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
     place = -1
     first = entries[0][1] if entries else 0
     if first > log.start:
-        what = (
+        statement = (
             f"{where} begins at offset {first}, above the log start offset {log.start}: the checkpoint of the log start"
             " offset lags"
         )
-        yield Finding(Grade.NOTE, "leader epochs", what, (log.broker,), log.start, first - 1)
+        yield Finding(Grade.NOTE, "leader epochs", statement, (log.broker,), log.start, first - 1)
     bound = max(log.start, first)
     for run in log.runs:
         if run.epoch < 0 or run.last < bound:  # a batch from before KIP-101 has no leader epoch
@@ -94,8 +96,8 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
                 entry = (
                     f"begins epoch {said} at offset {entries[place][1]}" if said is not None else "has no entry for it"
                 )
-                what = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {entry}"
-                yield Finding(Grade.BROKEN, "leader epochs", what, (log.broker,), offset)
+                statement = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {entry}"
+                yield Finding(Grade.BROKEN, "leader epochs", statement, (log.broker,), offset)
                 return
 
 
@@ -136,42 +138,42 @@ class SnapshotCheck:
             if offset <= self.log.end:
                 self._compare(offset, name, said)
             else:
-                what = (
+                statement = (
                     f"{self.log.broker} has {name}, beyond its log end offset {self.log.end}: the log was longer once"
                 )
-                self._find(what, offset)
+                self._find(statement, offset)
 
     def _compare(self, offset: int, name: str, said: dict[int, Producer]) -> None:
         self.compared += 1
-        for producer, one in said.items():
+        for producer, claim in said.items():
             logged = self._seen.get(producer)
             if logged is None:
-                if one.last_offset >= self.log.start and not self.log.copy.cleaned:
+                if claim.last_offset >= self.log.start and not self.log.copy.cleaned:
                     self._find(
-                        f"{name} of {self.log.broker} says that producer {producer} wrote offset {one.last_offset},"
+                        f"{name} of {self.log.broker} says that producer {producer} wrote offset {claim.last_offset},"
                         " and no batch of the log is of it",
                         offset,
                     )
                 continue
-            differs = next(self._differences(one, logged), None)
+            differs = next(self._differences(claim, logged), None)
             if differs is not None:
                 self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
 
     def _differences(self, said: Producer, logged: Producer) -> Iterator[str]:
         """How a snapshot differs from the log about a producer."""
-        for what, theirs, ours in (
+        for figure, theirs, ours in (
             ("epoch", said.epoch, logged.epoch),
             ("last offset", said.last_offset, logged.last_offset),
             ("last sequence", said.last_sequence, logged.last_sequence),
             ("first offset of the open transaction", said.open_transaction, logged.open_transaction),
         ):
-            is_gone = what.startswith("first") and 0 <= theirs < self.log.copy.segments[0][0]  # with an old segment
+            is_gone = figure.startswith("first") and 0 <= theirs < self.log.copy.segments[0][0]  # with an old segment
             if theirs != ours and not is_gone:
-                yield f"{what} {theirs}; the log says {ours}"
+                yield f"{figure} {theirs}; the log says {ours}"
 
-    def _find(self, what: str, offset: int) -> None:
+    def _find(self, statement: str, offset: int) -> None:
         if len(self.findings) < MOST_FINDINGS:
-            self.findings.append(Finding(Grade.BROKEN, "snapshot", what, (self.log.broker,), offset))
+            self.findings.append(Finding(Grade.BROKEN, "snapshot", statement, (self.log.broker,), offset))
 
 
 MOST_FINDINGS = 10

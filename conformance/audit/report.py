@@ -88,22 +88,22 @@ def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
-    by_id = {one: [log for log in logs if log.copy.topic_id == one] for one in ids}
-    most = max(ids, key=lambda one: len(by_id[one]))
-    listed = "; ".join(f"{one} on {names([log.broker for log in by_id[one]])}" for one in ids)
-    what = (
+    by_id = {topic_id: [log for log in logs if log.copy.topic_id == topic_id] for topic_id in ids}
+    most = max(ids, key=lambda topic_id: len(by_id[topic_id]))
+    listed = "; ".join(f"{topic_id} on {names([log.broker for log in by_id[topic_id]])}" for topic_id in ids)
+    statement = (
         f"{logs[0].copy.path}: the copies are of different topics of the same name ({listed}): only those of topic id"
         f" {most} are compared; give folders of one cluster and of one moment"
     )
-    return by_id[most], [Finding(Grade.DAMAGED, "topic id", what)]
+    return by_id[most], [Finding(Grade.DAMAGED, "topic id", statement)]
 
 
 def _absent(logs: Sequence[CopyLog], brokers: Sequence[str]) -> list[Finding]:
     """Remarks about brokers without a copy."""
     absent = tuple(broker for broker in brokers if broker not in {log.broker for log in logs})
     if len(logs) == 1:
-        what = f"only {logs[0].broker} has a copy: there is nothing to compare it with"
-        return [Finding(Grade.NOTE, "copies", what, absent)]
+        statement = f"only {logs[0].broker} has a copy: there is nothing to compare it with"
+        return [Finding(Grade.NOTE, "copies", statement, absent)]
     if absent:
         return [
             Finding(Grade.NOTE, "copies", f"{names(absent)} {'has' if len(absent) == 1 else 'have'} no copy", absent)
@@ -132,7 +132,7 @@ def spell_partition(report: PartitionReport) -> Iterator[str]:
 
 def spell_finding(partition: str, finding: Finding) -> str:
     """A finding in one line."""
-    return f"{finding.grade}: {partition}: {escaped(finding.what)}"
+    return f"{finding.grade}: {partition}: {escaped(finding.statement)}"
 
 
 def is_told(report: PartitionReport, of: int) -> bool:
@@ -168,9 +168,9 @@ def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
         number = sum(finding.grade == grade for report in reports for finding in report.findings)
         number += unreadable if grade == Grade.DAMAGED else 0
         if number:
-            what = {"BROKEN": "finding", "UNREADABLE": "file or folder", "UNDECIDED": "question"}[word]
-            plural = "files or folders" if word == "UNREADABLE" else f"{what}s"
-            return f"{word}: {count(number, what, plural)} in {count(len(reports), 'partition')}"
+            noun = {"BROKEN": "finding", "UNREADABLE": "file or folder", "UNDECIDED": "question"}[word]
+            plural = "files or folders" if word == "UNREADABLE" else f"{noun}s"
+            return f"{word}: {count(number, noun, plural)} in {count(len(reports), 'partition')}"
     return f"HOLDS: every invariant, in {count(len(reports), 'partition')}"
 
 
@@ -235,5 +235,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "brokers": list(finding.brokers),
         "first_offset": finding.first,
         "last_offset": finding.last,
-        "what": finding.what,
+        "what": finding.statement,
     }

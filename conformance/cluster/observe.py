@@ -122,7 +122,7 @@ class BrokerView:
     def mistakes(self, request: Sent) -> bool:
         """Whether the broker mistakes a request for that of another record in its log with the same stamp."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
-        return any(one.offset == offsets[0] and one.payload != request.payload for one in self.log if offsets)
+        return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from isrcheck import models
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.follow.format.events import Event, RunEvent, RunStart, read_log
 from isrcheck.conformance.follow.format.variables import Observed, Variables, agrees
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.why_false import FalseGuard, first_false_guard
+from isrcheck.traces.format.why_false import first_false_guard
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -129,8 +128,6 @@ class StateSet:
 
 MOST_EXPLAINED = 24
 """The number of pairs of a possible state and a candidate step for which a reason is computed."""
-
-ROOT = Path(models.__file__).parents[1]
 
 
 class Verdict(StrEnum):
@@ -248,12 +245,6 @@ def why_not_at_the_start(instance: Instance, variables: Variables, observed: Obs
     return tuple(dict.fromkeys(Candidate("initially", _difference(variables, cells, observed)[0]) for cells in starts))
 
 
-def place_of(guard: FalseGuard) -> str:
-    """The file and line of a guard."""
-    path = Path(guard.path)
-    return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path}:{guard.line}"
-
-
 def _why_not(
     instance: Instance, variables: Variables, state: Cells, step: Step, observed: Observed
 ) -> tuple[Candidate, int]:
@@ -265,7 +256,7 @@ def _why_not(
     guard = first_false_guard(instance, state, step)
     if guard is None:
         return Candidate(spelt, f"protocol {instance.protocol.name} has no such action"), len(state)
-    return Candidate(spelt, f"{place_of(guard)}: {guard}"), len(state)
+    return Candidate(spelt, f"{guard.place}: {guard}"), len(state)
 
 
 def _difference(variables: Variables, cells: Cells, observed: Observed) -> tuple[str, int]:

@@ -64,12 +64,12 @@ def compare_saved(path: Path) -> int:
         )
         return USAGE
     with fresh_cache():
-        found = compare(program)
-    for difference in found.differences:
+        comparison = compare(program)
+    for difference in comparison.differences:
         print(f"{difference.kind}: {difference.details}")
-    told = "differs" if found.differences else "no differences"
-    print(f"{path}: {told}, {found.states:,} states, {found.proofs:,} proofs")
-    return DIFFERENT if found.differences else 0
+    outcome = "differs" if comparison.differences else "no differences"
+    print(f"{path}: {outcome}, {comparison.states:,} states, {comparison.proofs:,} proofs")
+    return DIFFERENT if comparison.differences else 0
 
 
 if __name__ == "__main__":

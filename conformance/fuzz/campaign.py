@@ -114,12 +114,12 @@ def run(
             campaign.programs += 1
             campaign.small += len(compared) - 1
             for program, how in compared:
-                found = how(program)
-                campaign.states += found.states
-                campaign.proofs += found.proofs
-                campaign.with_errors += found.has_errors
-                if found.differences and len(campaign.failures) < most_failures:
-                    failure = written(program, found, folder, how if shrinks else None)
+                comparison = how(program)
+                campaign.states += comparison.states
+                campaign.proofs += comparison.proofs
+                campaign.with_errors += comparison.has_errors
+                if comparison.differences and len(campaign.failures) < most_failures:
+                    failure = written(program, comparison, folder, how if shrinks else None)
                     campaign.failures.append(failure)
                     report(failure.line)
             if len(campaign.failures) >= most_failures:
@@ -135,10 +135,10 @@ def small_with_collisions(seed: int, number: int) -> Iterator[tuple[Program, Com
         yield collisions(seed, count * number + one), compare if one < COLLISIONS else compare_symmetry
 
 
-def written(program: Program, found: Comparison, folder: Path, how: Compare | None = compare) -> Failure:
+def written(program: Program, comparison: Comparison, folder: Path, how: Compare | None = compare) -> Failure:
     """Shrink a failing program as long as this comparison still fails (None: leave it as it is), and save it to the
     folder; return the failure."""
-    difference = found.differences[0]
+    difference = comparison.differences[0]
     folder.mkdir(parents=True, exist_ok=True)
     if how is None:
         return Failure(program, difference, program.save(folder))

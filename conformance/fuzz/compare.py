@@ -155,8 +155,8 @@ def _compared(program: Program, compared: Callable[[Program, Model, Comparison],
         try:
             with loaded(program, File(folder)) as model:
                 compared(program, model, result)
-        except Disagreement as found:
-            result.differences.append(found.difference)
+        except Disagreement as disagreement:
+            result.differences.append(disagreement.difference)
         except LanguageError as error:
             result.differences.append(Difference(f"refused: {_without_names(str(error))}", str(error)))
         except Exception as error:
@@ -252,10 +252,10 @@ def _no_start(instance: Instance, *, is_compiled: bool = False) -> None:
     """Expect that an instance is refused if its constraints exclude every initial state, or if making one, or a
     constraint, leaves a declared range."""
     try:
-        found = generate_initial_states(instance, MEMORY, _unwatched) if is_compiled else instance.initial_states
+        states = generate_initial_states(instance, MEMORY, _unwatched) if is_compiled else instance.initial_states
     except ModelError:
         return
-    raise Disagreement("initial states", f"{tuple(found)!r} instead of none")
+    raise Disagreement("initial states", f"{tuple(states)!r} instead of none")
 
 
 def _unwatched(count: int, size: int) -> None:
@@ -273,9 +273,9 @@ def plain_search(system: PlainSystem) -> PlainSearch:
     return search(system, MOST_DEPTH, min(MOST_STATES, 1 + MOST_STEPS // (1 + len(system.steps))))
 
 
-def _expect(kind: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise Disagreement(kind, f"{found!r} instead of {expected!r}")
+def _expect(kind: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        raise Disagreement(kind, f"{actual!r} instead of {expected!r}")
 
 
 # ------------------------------------------------------------------------------------------------------- the explorer
@@ -289,22 +289,22 @@ def _explorers(instance: Instance, system: PlainSystem, plain: PlainSearch, kern
     for threads in (1, 2):
         limits = Limits(depth, MEMORY, None, threads)
         who = f"explorer on {threads} threads"
-        found = explore(instance, limits, count_all=True, kernel=kernel)
-        _counts(who, instance, plain, found)
-        _errors(who, found, plain, counts=True)
-        _deadlock(who, found, plain, counts=True)
+        exploration = explore(instance, limits, count_all=True, kernel=kernel)
+        _counts(who, instance, plain, exploration)
+        _errors(who, exploration, plain, counts=True)
+        _deadlock(who, exploration, plain, counts=True)
         for name in plain.found:
-            _findings(f"{who}, {{}}", name, found, plain, counts=True)
+            _findings(f"{who}, {{}}", name, exploration, plain, counts=True)
         for one in loops:
-            _endless(who, found, one, is_judged=plain.is_all and not system.constraints)
+            _endless(who, exploration, one, is_judged=plain.is_all and not system.constraints)
     _on_disk(instance, plain, kernel)
     who = "explorer, ending when decided"
-    found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
-    _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
-    _errors(who, found, plain, counts=False)
-    _deadlock(who, found, plain, counts=False)
+    exploration = explore(instance, Limits(depth, MEMORY), kernel=kernel)
+    _expect(f"{who}: levels", exploration.levels, plain.levels[: len(exploration.levels)])
+    _errors(who, exploration, plain, counts=False)
+    _deadlock(who, exploration, plain, counts=False)
     for name in plain.found:
-        _findings(f"{who}: {{}}", name, found, plain, counts=False)
+        _findings(f"{who}: {{}}", name, exploration, plain, counts=False)
 
 
 def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
@@ -312,14 +312,14 @@ def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
     depth = None if plain.is_all else len(plain.levels) - 1
     who = "explorer on disk"
     with tempfile.TemporaryDirectory() as folder:
-        asked = DiskRequest(File(folder) / "states", room=FEW_IN_MEMORY)
-        found, _ = explore_on_disk(asked, instance, Limits(depth, MEMORY), kernel, count_all=True)
-    _counts(who, instance, plain, found)
-    _errors(who, found, plain, counts=True)
-    _deadlock(who, found, plain, counts=True)
+        request = DiskRequest(File(folder) / "states", room=FEW_IN_MEMORY)
+        exploration, _ = explore_on_disk(request, instance, Limits(depth, MEMORY), kernel, count_all=True)
+    _counts(who, instance, plain, exploration)
+    _errors(who, exploration, plain, counts=True)
+    _deadlock(who, exploration, plain, counts=True)
     for name in plain.found:
         if name not in plain.possible:  # they are judged in memory only
-            _findings(f"{who}, {{}}", name, found, plain, counts=True)
+            _findings(f"{who}, {{}}", name, exploration, plain, counts=True)
 
 
 def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
@@ -328,21 +328,21 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
     names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
     limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
     kernel = kernels.of(instance, reduction=reduction)
-    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
+    exploration = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
     who = f"explorer that clears {reduction.says}"
-    assert found.reached is not None
-    reached = found.reached.sample(found.distinct)
+    assert exploration.reached is not None
+    reached = exploration.reached.sample(exploration.distinct)
     if not plain.errors.count:
         left, all_left = ({alive(reduction.dead, cells) for cells in states} for states in (reached, plain.paths))
         _expect(f"{who}: reached", left, all_left)
-    _expect(f"{who}: at most as many states", found.distinct <= sum(plain.levels), True)
-    _same_steps(who, found, plain, names)
+    _expect(f"{who}: at most as many states", exploration.distinct <= sum(plain.levels), True)
+    _same_steps(who, exploration, plain, names)
 
 
-def _same_steps(who: str, found: Exploration, plain: PlainSearch, names: Sequence[str]) -> None:
+def _same_steps(who: str, exploration: Exploration, plain: PlainSearch, names: Sequence[str]) -> None:
     """Compare the depths at which a search and the plain search find each failure and deadlock."""
     for name in (*names, DEADLOCK):
-        ours = found.findings.get(name, Findings())
+        ours = exploration.findings.get(name, Findings())
         sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
         sides += [(ours.permitted, plain.permitted[name])] if name in names else []
         for one, expected in sides:
@@ -359,14 +359,14 @@ def _symmetric(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
     names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
     limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
     kernel = kernels.of(instance, reduction=Reduction(symmetry))
-    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
+    exploration = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
     who = "explorer with symmetry"
     if not plain.errors.count:
-        assert found.reached is not None
-        states = found.reached.sample(found.distinct)
+        assert exploration.reached is not None
+        states = exploration.reached.sample(exploration.distinct)
         orbits = {symmetry.permuted(cells, images) for cells in states for images in symmetry.permutations}
         _expect(f"{who}: orbits", orbits, set(plain.paths))
-    _same_steps(who, found, plain, names)
+    _same_steps(who, exploration, plain, names)
 
 
 def _symmetry(instance: Instance) -> Symmetry | None:
@@ -384,75 +384,75 @@ def _permuted(instance: Instance, system: PlainSystem, reached: Sequence[Cells])
         return
     chance = random.Random(len(reached))
     states = [*chance.sample(reached, min(SAMPLE, len(reached))), *random_states(instance, chance)]
-    told = permuted_differs(instance, system, symmetry, states, chance)
-    if told:
-        raise Disagreement("a permutation of symmetric elements decides something", told)
+    details = permuted_differs(instance, system, symmetry, states, chance)
+    if details:
+        raise Disagreement("a permutation of symmetric elements decides something", details)
 
 
 def _dead_cells(instance: Instance, reached: Sequence[Cells]) -> None:
     """Compare states that differ only in dead cells: some of those that are reached, and random ones."""
     chance = random.Random(len(reached))
     states = [*chance.sample(reached, min(SAMPLE, len(reached))), *random_states(instance, chance)]
-    told = difference(instance, states, chance)
-    if told:
-        raise Disagreement("a dead cell decides something", told)
+    details = difference(instance, states, chance)
+    if details:
+        raise Disagreement("a dead cell decides something", details)
 
 
 def _path(witness: StepPath) -> Path:
     return witness.initial, witness.steps
 
 
-def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration) -> None:
-    _expect(f"{who}: levels", found.levels, plain.levels)
-    _expect(f"{who}: distinct", found.distinct, sum(plain.levels))
-    fired = {action.name: count for action, count in zip(instance.model.actions, found.fired, strict=True)}
+def _counts(who: str, instance: Instance, plain: PlainSearch, exploration: Exploration) -> None:
+    _expect(f"{who}: levels", exploration.levels, plain.levels)
+    _expect(f"{who}: distinct", exploration.distinct, sum(plain.levels))
+    fired = {action.name: count for action, count in zip(instance.model.actions, exploration.fired, strict=True)}
     _expect(f"{who}: fired", fired, plain.fired)
-    _expect(f"{who}: generated", found.generated, sum(plain.fired.values()))
-    _expect(f"{who}: outside", found.outside, plain.outside)
-    _expect(f"{who}: exhausted", found.exhausted, plain.is_all)
+    _expect(f"{who}: generated", exploration.generated, sum(plain.fired.values()))
+    _expect(f"{who}: outside", exploration.outside, plain.outside)
+    _expect(f"{who}: exhausted", exploration.exhausted, plain.is_all)
     new = dict.fromkeys(plain.fired, 0)
     last = len(plain.levels) - 1
     for _, steps in plain.paths.values():
         if steps and len(steps) <= last:
             new[instance.step(steps[-1]).action] += 1
-    _expect(f"{who}: new", dict(zip(fired, found.new, strict=True)), new)
+    _expect(f"{who}: new", dict(zip(fired, exploration.new, strict=True)), new)
 
 
-def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
+def _errors(who: str, exploration: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
     """Compare the errors in which the model leaves a declared range.
 
     `counts` is False for a search that evaluates no decided property and may have ended before an error.
     """
     expected = plain.errors.path if counts else _first_error_asked(plain)
-    ours = found.findings.get(ERROR)
+    ours = exploration.findings.get(ERROR)
     if ours is None:
-        if expected is not None and found.stopped != "decided":
+        if expected is not None and exploration.stopped != "decided":
             raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {expected}")
         return
     path = None if ours.found.path is None else _path(ours.found.path)
     if path != expected or (counts and ours.found.count != plain.errors.count):
-        told = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
-        raise Disagreement(f"{who}: {ERROR}", told)
+        details = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
+        raise Disagreement(f"{who}: {ERROR}", details)
     for name, unjudged in plain.unjudged.items() if counts else ():
-        erred: Any = found.findings[name].erred
+        erred: Any = exploration.findings[name].erred
         path = None if erred.path is None else _path(erred.path)
         if (path, erred.count) != (unjudged.path, unjudged.count):
-            told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
-            raise Disagreement(f"{who}: not evaluated", told)
+            details = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
+            raise Disagreement(f"{who}: not evaluated", details)
 
 
-def _deadlock(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
+def _deadlock(who: str, exploration: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
     """Compare the states without a step. `counts` as in `_errors`."""
-    findings = found.findings.get(DEADLOCK, Findings())
+    findings = exploration.findings.get(DEADLOCK, Findings())
     sides = [("deadlock", findings.found, plain.deadlock)]
     sides += [("end not judged", findings.erred, plain.unended)] if counts else []
     for what, ours, expected in sides:
         path = None if ours.path is None else _path(ours.path)
-        if path is None and found.stopped == "decided":
+        if path is None and exploration.stopped == "decided":
             continue
         if path != expected.path or (counts and ours.count != expected.count):
-            told = f"{path}, {ours.count} times, instead of {expected.path}, {expected.count} times"
-            raise Disagreement(f"{who}: {what}", told)
+            details = f"{path}, {ours.count} times, instead of {expected.path}, {expected.count} times"
+            raise Disagreement(f"{who}: {what}", details)
 
 
 def _first_error_asked(plain: PlainSearch) -> Path | None:
@@ -474,11 +474,11 @@ def _is_before(path: Path | None, other: Path) -> bool:
     return path is not None and len(path[1]) < len(other[1])
 
 
-def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
+def _findings(who: str, name: str, exploration: Exploration, plain: PlainSearch, *, counts: bool) -> None:
     """Compare the findings on a property, permitted ones included."""
-    if name not in found.findings:
+    if name not in exploration.findings:
         raise Disagreement(who.format("findings"), f"{name} is missing")
-    both = found.findings[name]
+    both = exploration.findings[name]
     sides = [("found", both.found, plain.found[name])]
     if counts or plain.found[name].path is None:
         sides.append(("permitted", both.permitted, plain.permitted[name]))
@@ -490,19 +490,19 @@ def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, co
             raise Disagreement(who.format(f"{what} count"), f"{name}: {ours.count} instead of {expected.count}")
 
 
-def _endless(who: str, found: Exploration, loops: FairLoops, *, is_judged: bool) -> None:
+def _endless(who: str, exploration: Exploration, loops: FairLoops, *, is_judged: bool) -> None:
     """Compare the findings on a liveness property with the states that fair behaviours repeat, and check each lasso."""
-    name = loops.asked.name
-    findings = found.findings[name]
-    _expect(f"{who}: judges {loops.asked.kind}", not findings.unjudged, is_judged)
+    name = loops.prop.name
+    findings = exploration.findings[name]
+    _expect(f"{who}: judges {loops.prop.kind}", not findings.unjudged, is_judged)
     expected = loops.loops if is_judged else None
     for is_permitted, ours in ((False, findings.found), (True, findings.permitted)):
         repeated = () if expected is None else expected.permitted if is_permitted else expected.violating
-        _expect(f"{who}: {loops.asked.kind} repeats", (name, ours.count), (name, len(repeated)))
-        _expect(f"{who}: {loops.asked.kind} has a lasso", ours.path is not None, bool(repeated))
+        _expect(f"{who}: {loops.prop.kind} repeats", (name, ours.count), (name, len(repeated)))
+        _expect(f"{who}: {loops.prop.kind} has a lasso", ours.path is not None, bool(repeated))
         if ours.path is not None:
             wrong = loops.wrong(ours.path.initial, ours.path.steps, ours.path.loop, is_permitted=is_permitted)
-            _expect(f"{who}: a lasso of {loops.asked.kind}", f"{name}: {wrong}", f"{name}: ")
+            _expect(f"{who}: a lasso of {loops.prop.kind}", f"{name}: {wrong}", f"{name}: ")
 
 
 # --------------------------------------------------------------------------------------- the reference and the formulas
@@ -512,12 +512,12 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
     """Compare isrcheck.models.run and the representation in reached and in random states: every step and property."""
     chance = random.Random(len(plain.paths))
     properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
-    asked = [one for one in (*system.properties, *system.endless, *system.lemmas) if one.applies]
-    _expect("reference: properties", sorted(properties), sorted(one.name for one in asked))
+    judged = [one for one in (*system.properties, *system.endless, *system.lemmas) if one.applies]
+    _expect("reference: properties", sorted(properties), sorted(one.name for one in judged))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
     states += [_in_order(instance, _random_state(instance, chance)) for _ in range(SAMPLE // 2)]
-    of_states = [one for one in asked if not one.of_steps]
-    of_steps = [one for one in asked if one.of_steps]
+    of_states = [one for one in judged if not one.of_steps]
+    of_steps = [one for one in judged if one.of_steps]
     for cells in states:
         differs = representation_differs(instance, cells)
         if differs is not None:
@@ -529,22 +529,22 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
             ours = instance.step(step.number)
             expected, taken = _answer(system.take, cells, step), _answer(run.take, instance, cells, ours)
             if taken != expected:
-                told = f"{instance.spell_step(ours)} from {cells}: {taken}, not {expected}"
-                raise Disagreement("reference: a step", told)
+                details = f"{instance.spell_step(ours)} from {cells}: {taken}, not {expected}"
+                raise Disagreement("reference: a step", details)
             for one in of_steps if isinstance(expected, tuple) else ():
                 said = _answer(run.holds_step, instance, properties[one.name], cells, ours, expected)
                 _same(said, _answer(system.ask, one, [cells, expected], step.action), one, cells)
 
 
-def _same(said: object, expected: object, asked: PlainProperty, cells: object) -> None:
+def _same(said: object, expected: object, prop: PlainProperty, cells: object) -> None:
     if said != expected:
-        raise Disagreement("reference: a property", f"{asked.name} in {cells}: {said}, not {expected}")
+        raise Disagreement("reference: a property", f"{prop.name} in {cells}: {said}, not {expected}")
 
 
-def _answer(question: Callable[..., object], *given: object) -> object:
+def _answer(question: Callable[..., object], *arguments: object) -> object:
     """What a call returns, or ERROR if it leaves a declared range."""
     try:
-        return question(*given)
+        return question(*arguments)
     except (OutOfRange, ModelError):
         return ERROR
 
@@ -557,7 +557,7 @@ def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
 def _in_order(instance: Instance, cells: tuple[int, ...]) -> tuple[int, ...]:
     """A state with the elements of each queue in its first cells, as in all states of a program: as many in each part
     of a queue of records."""
-    found = list(cells)
+    changed = list(cells)
     rows: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
     for place in instance.layouts.values():
         filler = None if place.field.contents is None else place.field.contents.filler
@@ -566,11 +566,11 @@ def _in_order(instance: Instance, cells: tuple[int, ...]) -> tuple[int, ...]:
             for number, first in enumerate(range(place.offset, place.offset + place.count, place.sizes[-1])):
                 rows.setdefault((queue, number), []).append((first, place.sizes[-1], filler))
     for parts in rows.values():
-        elements = [[one for one in found[first : first + size] if one != filler] for first, size, filler in parts]
+        elements = [[one for one in changed[first : first + size] if one != filler] for first, size, filler in parts]
         length = min(map(len, elements))
         for (first, size, filler), some in zip(parts, elements, strict=True):
-            found[first : first + size] = [*some[:length], *[filler] * (size - length)]
-    return tuple(found)
+            changed[first : first + size] = [*some[:length], *[filler] * (size - length)]
+    return tuple(changed)
 
 
 def _formulas(instance: Instance, plain: PlainSearch) -> None:
@@ -589,14 +589,14 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
     """Compare Z3's findings at every depth up to a small bound."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
     does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
-    found = ask_to_depth(instance, Limits(depth))
-    if does_err and ERROR in found.findings:
-        _errors("Z3", found, plain, counts=False)
-    _expect("Z3: stopped", found.stopped in (None, "decided"), True)
-    if found.stopped is None:
-        end = found.findings.get(DEADLOCK, Findings()).found.path
+    answer = ask_to_depth(instance, Limits(depth))
+    if does_err and ERROR in answer.findings:
+        _errors("Z3", answer, plain, counts=False)
+    _expect("Z3: stopped", answer.stopped in (None, "decided"), True)
+    if answer.stopped is None:
+        end = answer.findings.get(DEADLOCK, Findings()).found.path
         _depths("Z3: deadlock", DEADLOCK, end, _until(plain.deadlock, depth - 1), is_exact=True)
-    for name, findings in found.findings.items():
+    for name, findings in answer.findings.items():
         if name in (ERROR, DEADLOCK) or findings.unjudged:
             continue
         is_goal = name in {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
@@ -606,8 +606,8 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
             _depths("Z3: permitted", name, findings.permitted.path, _until(plain.permitted[name], depth), is_exact=True)
 
 
-def _until(found: PlainFinding, depth: int) -> Path | None:
-    return found.path if found.path is not None and len(found.path[1]) <= depth else None
+def _until(finding: PlainFinding, depth: int) -> Path | None:
+    return finding.path if finding.path is not None and len(finding.path[1]) <= depth else None
 
 
 def _depths(kind: str, name: str, witness: StepPath | None, expected: Path | None, *, is_exact: bool) -> None:

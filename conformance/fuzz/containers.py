@@ -56,17 +56,17 @@ class Containers:
             self.world.pairs = 0
             return []
         chance = self.chance
-        found = [self._action(f"change_{number}") for number in range(chance.choice((1, 1, 2)))]
+        functions = [self._action(f"change_{number}") for number in range(chance.choice((1, 1, 2)))]
         for number in range(chance.choice((1, 2, 2))):
             kind = chance.choice(("always", "always", "sometimes", "always_step", "lemma"))
             states = ("before", "after") if kind == "always_step" else ("s",)
-            asked = _Asking(chance, self.world, self._scope(states))
-            lines = [f"return {chance.choice(('not ', '', ''))}{asked.truth(1)}"]
+            writer = _Asking(chance, self.world, self._scope(states))
+            lines = [f"return {chance.choice(('not ', '', ''))}{writer.truth(1)}"]
             if chance.random() < 0.3:
-                lines = [*asked.counted(), *lines]
+                lines = [*writer.counted(), *lines]
             header = f"def set_claim_{number}({', '.join(states)}):"
-            found.append("\n".join([f"@{kind}", header, *indented(lines)]))
-        return found
+            functions.append("\n".join([f"@{kind}", header, *indented(lines)]))
+        return functions
 
     def action_of_second(self) -> list[str]:
         """An action of the second protocol alone that changes sets or queues, if there are any."""
@@ -83,10 +83,10 @@ class Containers:
         if SUBSET in self.world.subsets and not scope.subsets and chance.random() < 0.7:
             scope.subsets["those"] = SUBSET
             parameters.append(("those", SUBSET))
-        asked = _Asking(chance, self.world, scope)
-        lines = [f"require({asked.truth(1)})" for _ in range(chance.choice((0, 1, 1, 2)))]
+        writer = _Asking(chance, self.world, scope)
+        lines = [f"require({writer.truth(1)})" for _ in range(chance.choice((0, 1, 1, 2)))]
         for _ in range(chance.choice((1, 2, 2))):
-            lines += asked.change()
+            lines += writer.change()
         if chance.random() < 0.4:
             lines += Body(chance, self.world, scope).write()
         declared = "".join(f", {one}: {domain}" for one, domain in parameters)
@@ -249,11 +249,11 @@ class _Asking:
             return [f"if {self.truth(0)}:", *indented(self.change(0) if depth > 0 else [f"{text}.clear()"])]
         through, size, _ = self.readable()
         variable = self.chance.choice(VARIABLES)
-        known = dict(self.scope.numbers)
+        outer = dict(self.scope.numbers)
         self.scope.numbers[variable] = 0, size - 1
         lines = [f"for {variable} in {through}:", *indented(self.change(0))]
         self.scope.numbers.clear()
-        self.scope.numbers.update(known)
+        self.scope.numbers.update(outer)
         return lines
 
 

@@ -105,8 +105,8 @@ BUGS = (
         "minus_sign",
         "checker/compile/staging",
         "a minus sign before a truth value is lost",
-        "self.code.value(self.code.builder.neg(self.code.number(self)))",
-        "self.code.value(self.operand if self.operand.type == I1 else self.code.builder.neg(self.operand))",
+        "Value(self.code, self.code.builder.neg(self.code.number(self)))",
+        "Value(self.code, self.operand if self.operand.type == I1 else self.code.builder.neg(self.operand))",
     ),
     Bug(
         "unsigned_range",
@@ -460,8 +460,8 @@ BUGS = (
         "fair_for_all_values",
         "models/fair_groups",
         "fairness for each value of a parameter is fairness for all of them together",
-        "found.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
-        "found.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
+        "steps.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
+        "steps.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
         tests=("checker/liveness/test_liveness",),
     ),
 )

@@ -118,5 +118,5 @@ def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
         raise UsageError(f"observe returned {value!r} for {layout.name}; give a list of {sizes[0]} values")
     else:
-        for one in value:
-            yield from _flat(layout, one, sizes[1:])
+        for item in value:
+            yield from _flat(layout, item, sizes[1:])

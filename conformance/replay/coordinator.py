@@ -51,7 +51,7 @@ def project(view: CoordinatedView, writes: int) -> dict[str, Any]:
     controller, handled = view.cluster.controller, view.writes
     left = writes - len(handled)
     active = [coordinator for coordinator in view.coordinators.values() if coordinator]
-    awaited = {number_of(name): offset for one in active for name, offset in one.deferred}
+    awaited = {number_of(name): offset for coordinator in active for name, offset in coordinator.deferred}
     brokers = [
         _of_broker(broker, writes) | _of_coordinator(view.coordinators[broker.number], writes)
         for broker in view.cluster.brokers
@@ -135,7 +135,7 @@ def why_no_cluster_follows(trace: Trace) -> str | None:
         reached = min(known_ends[leader, follower] for follower in replicas if follower != leader)
         if fetches and after.high_watermark[leader] != max(reached, before.high_watermark[leader]):
             return (
-                f"in step {position}, the followers of broker {leader} have told it that all have {max(reached, 0)}"
+                f"in step {position}, the followers of broker {leader} have reported that all have {max(reached, 0)}"
                 f" records, and its high watermark is {after.high_watermark[leader]}; a cluster's leader advances it at"
                 " once, and no further"
             )

@@ -84,7 +84,7 @@ def spelled(coverage: Coverage) -> list[str]:
     for protocol, actions in coverage.untouched_actions().items():
         report.append(f"  {protocol}: {', '.join(actions) or 'every action was taken'}")
     lines = coverage.untouched_lines()
-    total, missed = sum(count for _, count in lines.values()), sum(len(one) for one, _ in lines.values())
+    total, missed = sum(count for _, count in lines.values()), sum(len(numbers) for numbers, _ in lines.values())
     report.append(f"lines of the cluster that never ran: {missed} of {total}")
     report += [f"  {path.relative_to(CLUSTER)}: {_ranges(one)}" for path, (one, _) in lines.items() if one]
     return report

@@ -141,7 +141,7 @@ class Driver:
         return self._all_read(isolation)[len(before) :]
 
     def _all_read(self, isolation: Isolation) -> tuple[Record, ...]:
-        return next(one.read for one in self.cluster.observe_consumers() if one.name == isolation.value)
+        return next(consumer.read for consumer in self.cluster.observe_consumers() if consumer.name == isolation.value)
 
     # ---------------------------------------------------------------------------------------------- between two steps
 
@@ -200,12 +200,12 @@ class Driver:
             leader, follower = divmod(pair, self.configuration.replicas)
             kept = int(offset != NONE)  # the last fetch
             late = late_fetches(self.cluster, follower, leader)
-            for one in late[: len(late) - kept]:
-                self.cluster.drop(one.number)
+            for message in late[: len(late) - kept]:
+                self.cluster.drop(message.number)
 
     def _give_up(self, follower: int, leader: int) -> None:
         fetchers = acts.view_of(self.cluster, follower).fetchers
-        thread = next((one for one in fetchers if one.source == leader), None)
+        thread = next((fetcher for fetcher in fetchers if fetcher.source == leader), None)
         if thread is None or thread.outstanding is None:
             return
         parked = acts.view_of(self.cluster, leader).leadership

@@ -65,7 +65,7 @@ class MetadataLog:
 
     def offsets(self, partition_epoch: int, least: int) -> range:
         """The offsets from `least` on at which the partition has had this epoch so far."""
-        offsets = [offset for offset, one in enumerate(self.log) if one.partition_epoch == partition_epoch]
+        offsets = [offset for offset, record in enumerate(self.log) if record.partition_epoch == partition_epoch]
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
@@ -97,13 +97,13 @@ class MetadataLog:
                 now,
                 is_fenced=_with(now.is_fenced, broker, bool(after.is_fenced[broker])),
                 is_shutting_down=_with(now.is_shutting_down, broker, bool(after.is_shutting_down[broker])),
-                processes=tuple(one + (started and r == broker) for r, one in enumerate(now.processes)),
+                processes=tuple(process + (started and r == broker) for r, process in enumerate(now.processes)),
             )
         )
 
 
 def _with(flags: Sequence[bool], broker: int, flag: bool) -> tuple[bool, ...]:
-    return tuple(flag if r == broker else one for r, one in enumerate(flags))
+    return tuple(flag if r == broker else current for r, current in enumerate(flags))
 
 
 ELECT_WITHOUT = ("controller_fences_leader", "leader_asks_to_shut_down")
@@ -296,8 +296,8 @@ class _Reading:
             if _is_eligible(self.log.log[offset], follower, process, check):
                 return {leader: offset}
         raise UntimelyError(
-            f"step {position} lets broker {leader} propose broker {follower} for the ISR; it has read that this one is"
-            " fenced or shuts down, or has not read of its registration, and does not propose it"
+            f"step {position} lets broker {leader} propose broker {follower} for the ISR; it has read that broker"
+            f" {follower} is fenced or shuts down, or has not read of its registration, and does not propose it"
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
@@ -310,7 +310,7 @@ class _Reading:
                 if not before.is_up[other]:
                     raise UntimelyError(
                         f"step {position} stops broker {broker} before broker {other}, which is down and not fenced,"
-                        " has told that it has read of the shutdown; the controller waits for it"
+                        " has reported that it has read of the shutdown; the controller waits for it"
                     )
                 reads[other] = least
         return reads

@@ -66,8 +66,10 @@ class KraftProjection:
         return {**self._controller(), **self._brokers(), **self._alter_partition(), **self._late_fetches()}
 
     def _controller(self) -> dict[str, Cells]:
-        record, assigns = self.now.partition, self.configuration.reassignments > 0
+        record = self.now.partition
         awaited = [self._awaited(epoch) for epoch in range(self.configuration.partition_changes + 1)]
+        reassigned, reassigned_later = ([record], awaited) if self.configuration.reassignments else ([], [])
+        registered = self.now.brokers if self.configuration.unregistrations else ()
         last = NONE if record.last_known_leader is None else record.last_known_leader
         return {
             "controller_leader": (_broker(record.leader),),
@@ -75,26 +77,16 @@ class KraftProjection:
             "controller_isr": self._members(record.isr),
             "controller_partition_epoch": (record.partition_epoch,),
             "metadata_partition_epoch": (),
-            "metadata_leader": tuple(NONE if one is None else _broker(one.leader) for one in awaited),
-            "metadata_leader_epoch": tuple(0 if one is None else one.leader_epoch for one in awaited),
-            "metadata_isr": tuple(cell for one in awaited for cell in self._members(() if one is None else one.isr)),
-            "is_assigned": self._members(record.replicas) if assigns else (),
-            "metadata_assigned": tuple(
-                cell
-                for one in (awaited if assigns else ())
-                for cell in self._members(() if one is None else one.replicas)
-            ),
-            "is_adding": self._members(record.adding) if assigns else (),
-            "is_removing": self._members(record.removing) if assigns else (),
-            "metadata_adding": tuple(
-                cell
-                for one in (awaited if assigns else ())
-                for cell in self._members(() if one is None else one.adding)
-            ),
-            "is_unregistered": tuple(
-                int(not one.is_registered) for one in (self.now.brokers if self.configuration.unregistrations else ())
-            ),
-            "is_fenced": tuple(int(one.is_fenced) for one in self.now.brokers),
+            "metadata_leader": tuple(_broker(change.leader) for change in awaited),
+            "metadata_leader_epoch": tuple(change.leader_epoch for change in awaited),
+            "metadata_isr": self._members(*(change.isr for change in awaited)),
+            "is_assigned": self._members(*(change.replicas for change in reassigned)),
+            "metadata_assigned": self._members(*(change.replicas for change in reassigned_later)),
+            "is_adding": self._members(*(change.adding for change in reassigned)),
+            "is_removing": self._members(*(change.removing for change in reassigned)),
+            "metadata_adding": self._members(*(change.adding for change in reassigned_later)),
+            "is_unregistered": tuple(int(not broker.is_registered) for broker in registered),
+            "is_fenced": tuple(int(broker.is_fenced) for broker in self.now.brokers),
             "is_shutting_down": tuple(int(self._shuts_down(b)) for b in self.view.brokers),
             "eligible_leader_replicas": self._members(record.elr),
             "last_known_leader": (last,),
@@ -107,11 +99,11 @@ class KraftProjection:
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
-    def _awaited(self, epoch: int) -> PartitionRegistration | None:
-        """The record of a partition epoch, if a running broker has not read it."""
-        if not any(b.is_up and self.positions[b.number] < epoch for b in self.view.brokers):
-            return None
-        return next((image.partition for image in self.log if image.partition.partition_epoch == epoch), None)
+    def _awaited(self, epoch: int) -> PartitionRegistration:
+        """The record of a partition epoch, if a running broker has not read it; else one that is empty."""
+        is_awaited = any(b.is_up and self.positions[b.number] < epoch for b in self.view.brokers)
+        records = [image.partition for image in self.log if is_awaited and image.partition.partition_epoch == epoch]
+        return records[0] if records else PartitionRegistration((), None, 0, frozenset())
 
     def _brokers(self) -> dict[str, Cells]:
         brokers, offsets = self.view.brokers, self.view.controller.shutdown_offsets
@@ -161,8 +153,8 @@ class KraftProjection:
         }
         return {"late_fetch_offset": tuple(late.get((r, f), NONE) for r in self.replicas for f in self.replicas)}
 
-    def _members(self, members: Collection[int]) -> Cells:
-        return tuple(int(r in members) for r in self.replicas)
+    def _members(self, *sets: Collection[int]) -> Cells:
+        return tuple(int(r in members) for members in sets for r in self.replicas)
 
 
 Request = tuple[int, AlterIsrRequest]
@@ -276,7 +268,7 @@ class Observations:
             self.heard = len(self.elections)
         for broker in view.brokers:
             number, end = broker.number, broker.log_end_offset
-            epochs = {one.leader_epoch: one.start_offset for one in broker.epoch_entries}
+            epochs = {entry.leader_epoch: entry.start_offset for entry in broker.epoch_entries}
             if broker.high_watermark is not None:
                 self.last_high_watermark[number], self.last_epochs[number] = broker.high_watermark, epochs
                 self.has_lost.discard(number)
@@ -306,7 +298,7 @@ class Observations:
 
     def note_proposals(self, messages: Iterable[Message]) -> None:
         """Remember the requests to change the ISR that are in flight."""
-        sent = {one.number: one.payload for one in messages}
+        sent = {message.number: message.payload for message in messages}
         self.proposals |= {number: request for number, request in sent.items() if isinstance(request, AlterIsrRequest)}
 
     def lose_memory(self, broker: int) -> None:
@@ -316,7 +308,9 @@ class Observations:
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
         """Note the records that consumers received, and the transaction markers between them."""
         assert leader.high_watermark is not None
-        markers = [one for one in leader.log if one.control is not None and one.offset < leader.high_watermark]
+        markers = [
+            record for record in leader.log if record.control is not None and record.offset < leader.high_watermark
+        ]
         for record in (*reads[Isolation.READ_UNCOMMITTED], *markers):
             self.exposed.setdefault(record.offset, record)
         for record in reads[Isolation.READ_COMMITTED]:
@@ -336,7 +330,7 @@ class Observations:
 
 def _producer_id(view: ClusterView, name: str) -> int:
     """The first id of the producer of that name; a transactional producer has no other."""
-    return next(one.identities[0].producer_id for one in view.producers if one.name == name)
+    return next(producer.identities[0].producer_id for producer in view.producers if producer.name == name)
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
@@ -363,7 +357,7 @@ class _Projection:
         self.epochs = range(self.configuration.elections + 1)
         self.records = range(self.configuration.records)
         self.transactions = range(self.configuration.transactions)
-        self.producer = next((one for one in view.producers if one.name == PRODUCER), None)
+        self.producer = next((producer for producer in view.producers if producer.name == PRODUCER), None)
 
     def all(self) -> Projected:
         return {
@@ -472,7 +466,7 @@ class _Projection:
         """The high watermark that a response still brings to the follower."""
         if response is None:
             return 0
-        is_taken = any(one.diverging is response for one in follower.fetchers)
+        is_taken = any(fetcher.diverging is response for fetcher in follower.fetchers)
         is_ignored = response.diverging_epoch is not None and not self.configuration.HW_FROM_DIVERGING_RESP
         return 0 if is_taken or is_ignored else response.high_watermark
 
@@ -482,7 +476,7 @@ class _Projection:
 
         With truncation on fetch, a response to a former follower may still be applied, if the follower comes back.
         """
-        thread = next((one for one in follower.fetchers if one.source == leader.number), None)
+        thread = next((fetcher for fetcher in follower.fetchers if fetcher.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
             return Fetch.DIVERGING, thread.diverging.fetch_offset, thread.diverging
         is_kept = self.configuration.TRUNC == Truncation.ON_FETCH
@@ -505,18 +499,20 @@ class _Projection:
         return (Fetch.PARKED, offsets[0], None) if offsets else (Fetch.NONE, 0, None)
 
     def _clients(self) -> Projected:
-        sent = [one for _, all_sent in self.view.sent for one in all_sent]
+        sent = [attempt for _, all_sent in self.view.sent for attempt in all_sent]
         acknowledged = {
-            self.seen.number_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE
+            self.seen.number_of(attempt.payload)
+            for attempt in sent
+            if attempt.is_acknowledged or attempt.acks is Acks.NONE
         }
         acknowledged |= set(range(self.seen.common))
         transaction_of = {
-            self.seen.number_of(one.payload): self._transaction(one.stamp)
+            self.seen.number_of(attempt.payload): self._transaction(attempt.stamp)
             for _, all_sent in self.view.sent
-            for one in all_sent
+            for attempt in all_sent
         }
         return {
-            "next_record": (self.seen.common + sum(1 for one in sent if one.retry_of is None),),
+            "next_record": (self.seen.common + sum(1 for attempt in sent if attempt.retry_of is None),),
             "pending": self._pending(),
             "acknowledged": tuple(int(record in acknowledged) for record in self.records),
             "transaction_of": tuple(transaction_of.get(record, NONE) for record in self.records),
@@ -531,7 +527,9 @@ class _Projection:
 
     def _answered_deletion(self) -> int:
         """The offset up to which clients know that records are deleted, if the answer is a step of the model."""
-        answered = [one.low_watermark for one in self.view.deletes if one is not None and one.error is Errors.NONE]
+        answered = [
+            answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
+        ]
         return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
@@ -560,17 +558,21 @@ class _Projection:
 
     def _consumers(self) -> Projected:
         names = [reader_of(consumer) for consumer in range(self.configuration.consumers)]
-        consumers = [one for name in names for one in self.view.consumers if one.name == name]
-        read = [{record.offset: record for record in one.read} for one in consumers]
-        chosen = [one.preferred_read_replica for one in consumers] if self.configuration.follower_fetching else []
+        consumers = [consumer for name in names for consumer in self.view.consumers if consumer.name == name]
+        read = [{record.offset: record for record in consumer.read} for consumer in consumers]
+        chosen = (
+            [consumer.preferred_read_replica for consumer in consumers] if self.configuration.follower_fetching else []
+        )
         return {
-            "preferred_read_replica": tuple(NONE if one is None else one for one in chosen),
-            "position": tuple(one.position for one in consumers),
-            "known_end_offset": tuple(one.known_end_offset for one in consumers),
-            "consumer_leader_epoch": tuple(one.leader_epoch for one in consumers),
-            "consumed_epoch": tuple(NONE if one.consumed_epoch is None else one.consumed_epoch for one in consumers),
+            "preferred_read_replica": tuple(NONE if replica is None else replica for replica in chosen),
+            "position": tuple(consumer.position for consumer in consumers),
+            "known_end_offset": tuple(consumer.known_end_offset for consumer in consumers),
+            "consumer_leader_epoch": tuple(consumer.leader_epoch for consumer in consumers),
+            "consumed_epoch": tuple(
+                NONE if consumer.consumed_epoch is None else consumer.consumed_epoch for consumer in consumers
+            ),
             "consumed_record": tuple(self._entry(each.get(offset)) for each in read for offset in self.offsets),
-            "has_skipped": tuple(int(one.has_skipped) for one in consumers),
+            "has_skipped": tuple(int(consumer.has_skipped) for consumer in consumers),
         }
 
     def _saved(self) -> Projected:
@@ -601,12 +603,11 @@ class _Projection:
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
+        same = [is_kept and epoch < latest and identities[epoch] == identities[-1] for epoch in former]
         return {
             "acknowledged_before": (self.producer.last_acknowledged_offset + 1 if self.producer and is_kept else 0,),
             "had_sequence": tuple(
-                int(is_kept and one < latest and identities[one] == identities[-1] and one in stamps.get(record, ()))
-                for one in former
-                for record in self.records
+                int(same[epoch] and epoch in stamps.get(record, ())) for epoch in former for record in self.records
             ),
         }
 
@@ -666,7 +667,10 @@ class _Projection:
         if stamp is None:
             return NONE
         name = next(
-            one.name for one in self.view.producers for was in one.identities if was.producer_id == stamp.producer_id
+            producer.name
+            for producer in self.view.producers
+            for was in producer.identities
+            if was.producer_id == stamp.producer_id
         )
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 

@@ -118,7 +118,7 @@ def _behind(trace: Trace) -> list[str]:
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay random walks until one diverges; save that one as a trace."""
+    """Replay random walks until one diverges; save that walk as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):
@@ -154,12 +154,8 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
     """The command that replays this walk."""
-    return " ".join(
-        [
-            *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
-            *(*map(shlex.quote, words_of(arguments)), *_on_what(arguments)),
-        ]
-    )
+    words = ["conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"]
+    return " ".join(words + list(map(shlex.quote, words_of(arguments))) + _on_what(arguments))
 
 
 def _on_what(arguments: argparse.Namespace) -> list[str]:

@@ -88,7 +88,7 @@ class ClientSteps(_Steps):
         return next(
             name
             for name in names
-            if sum(one.is_in_flight and one.broker == leader for one in sent.get(name, ())) < most
+            if sum(attempt.is_in_flight and attempt.broker == leader for attempt in sent.get(name, ())) < most
         )
 
     def producer_is_refused(self, leader: int) -> None:
@@ -98,7 +98,7 @@ class ClientSteps(_Steps):
     def request_fails(self, record: int) -> None:
         """The request is lost. It goes to the broker that has the fewest requests of this producer."""
         sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
-        awaited = [one.broker for one in sent if one.is_in_flight]
+        awaited = [attempt.broker for attempt in sent if attempt.is_in_flight]
         self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
         self.cluster.drop(self.cluster.messages()[-1].number)
 
@@ -132,7 +132,7 @@ class ClientSteps(_Steps):
     def producer_retries(self, record: int, leader: int) -> None:
         """Send a record again, after giving up its earlier requests: their responses did not arrive in time."""
         for producer, sent in self.cluster.observe().sent:
-            attempts = [one for one in sent if one.payload == payload_of(record)]
+            attempts = [attempt for attempt in sent if attempt.payload == payload_of(record)]
             if attempts:
                 for attempt in attempts:
                     self.cluster.disconnect(attempt.number, producer)
@@ -182,7 +182,9 @@ class ClientSteps(_Steps):
 
     def _finish(self, client: str) -> None:
         """Deliver the requests of a client, and the responses, until none is left."""
-        while messages := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
+        while messages := [
+            message for message in self.cluster.messages() if client in (message.source, message.destination)
+        ]:
             self.cluster.deliver(messages[0].number)
 
     def leader_deletes_records(self, leader: int, offset: int) -> None:
@@ -191,15 +193,17 @@ class ClientSteps(_Steps):
 
     def leader_answers_deletion(self, leader: int) -> None:
         self.cluster.check_low_watermark(leader)
-        responses = [one for one in self.cluster.messages() if isinstance(one.payload, DeleteRecordsResponse)]
-        answers = [one for one in responses if one.source == leader]
+        responses = [
+            message for message in self.cluster.messages() if isinstance(message.payload, DeleteRecordsResponse)
+        ]
+        answers = [response for response in responses if response.source == leader]
         if not answers:
             raise ClusterError(
                 f"broker {leader} answers no DeleteRecords: it has not heard that every live replica has deleted the"
                 " records, or the request went to an earlier leader"
             )
-        for one in answers:
-            self.cluster.deliver(one.number)
+        for answer in answers:
+            self.cluster.deliver(answer.number)
 
 
 class ReplicationSteps(_Steps):
@@ -249,7 +253,9 @@ class ReplicationSteps(_Steps):
         """A follower's next request, if any, and the leader's response; returns whether another request follows."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         for thread in acts.view_of(self.cluster, follower).fetchers:
-            if thread.source == leader and thread.outstanding in {one.number for one in self.cluster.messages()}:
+            if thread.source == leader and thread.outstanding in {
+                message.number for message in self.cluster.messages()
+            }:
                 self.cluster.deliver(thread.outstanding)
                 acts.apply(self.cluster, follower, leader)
         view = acts.view_of(self.cluster, follower)
@@ -425,10 +431,10 @@ def late_fetches(cluster: Cluster, follower: int, leader: int) -> list[Message]:
     """The fetches in flight that earlier processes of a follower have sent to a leader."""
     process = cluster.process_of(follower)
     return [
-        one
-        for one in cluster.messages()
-        if (one.source, one.destination) == (follower, leader) and isinstance(one.payload, FetchRequest)
-        if one.source_process != process
+        message
+        for message in cluster.messages()
+        if (message.source, message.destination) == (follower, leader) and isinstance(message.payload, FetchRequest)
+        if message.source_process != process
     ]
 
 

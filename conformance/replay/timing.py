@@ -129,9 +129,9 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
         if AT_THE_START not in allowed and not pauses.intersection(allowed):
             pauses.add(allowed[-1])
     written = [
-        (broker, *one)
+        (broker, *checkpoint)
         for broker in range(trace.instance.configuration.replicas)
-        for one in _checkpoints(trace, states, broker)
+        for checkpoint in _checkpoints(trace, states, broker)
     ]
     return Timing(
         frozenset(pauses),
@@ -259,12 +259,12 @@ def _note_election(
 ) -> None:
     """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
-    for (of, follower), one in fetches.items():
+    for (of, follower), pair_fetches in fetches.items():
         if of == leader:
             is_member = after.isr[leader][follower]
-            one.caught_up = position if is_member else 0
-            one.fetched = position if kept and is_member else 0
-            one.end_at_fetch = after.log_end_offset[leader] if kept else 0
+            pair_fetches.caught_up = position if is_member else 0
+            pair_fetches.fetched = position if kept and is_member else 0
+            pair_fetches.end_at_fetch = after.log_end_offset[leader] if kept else 0
 
 
 def _shrink(

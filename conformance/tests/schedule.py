@@ -9,9 +9,9 @@ The marks of a test say when it runs. A test without any of these marks takes le
     recorded    only with `make verify`: somebody decided this, for the test or for a parameter
 
 timings.toml says how long a parameter takes: the processor seconds of one call, the mean over its parameters.
-`make timings` measures them, and nobody edits them; `pytest --timings conformance/tests/timings.toml FILE` measures one
-file. `pytest --when` prints for each test how many parameters run when, and runs none. A test that takes more than a
-second and has no mark makes test_suite.py fail.
+`make timings` measures them, and nobody edits them; `pytest -m "not recorded" --timings conformance/tests/timings.toml
+FILE` measures one file. `pytest --when` prints for each test how many parameters run when, and runs none. A test that
+takes more than a second and has no mark makes test_suite.py fail.
 
 The tests of a file are a group: they share fixtures and compiled kernels, which two workers would build twice. The
 tests of Spark are two groups: tests that share one session, and tests that start their own sessions or share a cluster.

@@ -85,15 +85,14 @@ def test_the_groups_are_honoured(request: pytest.FixtureRequest) -> None:
 
 
 def test_a_slow_test_says_when_it_runs(request: pytest.FixtureRequest) -> None:
-    """The cure: `pytestmark = pytest.mark.sampled`, or another of the marks that schedule.py explains."""
-    assert request.config.stash[UNMARKED] == []
+    assert request.config.stash[UNMARKED] == [], "give them a mark, such as `sampled`: conformance/tests/schedule.py"
 
 
 def test_every_measured_test_exists() -> None:
-    """The cure: `pytest --timings conformance/tests/timings.toml FILE`, which measures the tests of a file anew."""
     measured = [(file, name) for file, tests in stored().items() for name in tests]
     assert len(measured) > 100
-    assert [place for place in measured if not has_test(*place)] == []
+    gone = [place for place in measured if not has_test(*place)]
+    assert gone == [], "measure their files: pytest -m 'not recorded' --timings conformance/tests/timings.toml FILE"
 
 
 def test_a_sample_takes_a_second_in_make_test_and_three_in_ci() -> None:

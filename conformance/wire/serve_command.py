@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.advertise and not arguments.port:
         raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
     if _is_any_address(arguments.host):
-        raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
+        raise UsageError(f"--host {arguments.host}: clients cannot connect to it; give an address of this machine")
     if arguments.trace is not None:
         return _play(arguments)
     from isrcheck.conformance.wire.listening.serving import Address, serve

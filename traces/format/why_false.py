@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 
+from isrcheck import models
 from isrcheck.models import run
 from isrcheck.models.language.declarations import Disabled
 from isrcheck.models.language.interpreter import Argument, Evaluation, Interpreter, arguments_of
@@ -113,6 +115,9 @@ def why_broken(trace: Trace) -> Reason:
     return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
 
 
+ROOT = Path(models.__file__).parents[1]
+
+
 @dataclass(frozen=True)
 class FalseGuard:
     """A false guard: its text, its position, and the cells and locals that it reads, with their values."""
@@ -126,6 +131,12 @@ class FalseGuard:
         """The guard and its values, without its position."""
         values = f" ({', '.join(self.readings)})" if self.readings else ""
         return f"its guard `{self.source}` is false{values}"
+
+    @property
+    def place(self) -> str:
+        """The file and line of the guard; the file of a model of the product without the folder of the product."""
+        path = Path(self.path)
+        return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path}:{self.line}"
 
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:

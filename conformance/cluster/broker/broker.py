@@ -90,7 +90,7 @@ class Process:
 
 
 ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToDirsRequest
-"""What a broker asks of the controller, or reports to it."""
+"""A request of a broker to the controller."""
 
 
 @dataclass(eq=False)

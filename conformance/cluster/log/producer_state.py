@@ -110,7 +110,9 @@ class ProducerStateManager:
     @property
     def known(self) -> Mapping[int, tuple[int, int]]:
         """For each producer id, its epoch and the epoch of the coordinator's last marker, which is -1 before it."""
-        return {one: (entry.producer_epoch, entry.coordinator_epoch) for one, entry in self._entries.items()}
+        return {
+            producer_id: (entry.producer_epoch, entry.coordinator_epoch) for producer_id, entry in self._entries.items()
+        }
 
     @property
     def remembered(self) -> tuple[tuple[ProducerStamp, int], ...]:
@@ -144,7 +146,9 @@ class ProducerStateManager:
             return None
         sequences = (stamp.sequence, (stamp.sequence + records - 1) % SEQUENCES)
         batches = entry.batches[-1:] if self._bug is Bug.DUPLICATE_WINDOW_OF_ONE else entry.batches
-        return next((one.first_offset for one in batches if sequences == (one.first_sequence, one.last_sequence)), None)
+        return next(
+            (batch.first_offset for batch in batches if sequences == (batch.first_sequence, batch.last_sequence)), None
+        )
 
     def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
         """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
@@ -263,7 +267,7 @@ class ProducerStateManager:
                 first = entry.transaction_first_offset
                 entry.transaction_first_offset = None if first is None else max(first, log_start_offset)
                 continue
-            entry.batches = [one for one in entry.batches if one.last_offset >= log_start_offset]
+            entry.batches = [batch for batch in entry.batches if batch.last_offset >= log_start_offset]
             if not entry.batches:
                 del self._entries[producer_id]
         self._let_go_of_markers_below(log_start_offset)
@@ -275,7 +279,12 @@ class ProducerStateManager:
         """The state as it is written to a file when the log ends at this offset. Kafka: takeSnapshot."""
         entries = sorted(self._entries.items())
         return ProducerSnapshot(
-            offset, tuple((one, entry.producer_epoch, entry.batches[-1]) for one, entry in entries if entry.batches)
+            offset,
+            tuple(
+                (producer_id, entry.producer_epoch, entry.batches[-1])
+                for producer_id, entry in entries
+                if entry.batches
+            ),
         )
 
     def rebuild(
@@ -297,7 +306,7 @@ class ProducerStateManager:
         for producer_id, producer_epoch, batch in snapshot.producers if snapshot else ():
             entry = self._entries.setdefault(producer_id, ProducerStateEntry(producer_epoch))
             if entry.producer_epoch == producer_epoch:
-                later = [one for one in entry.batches if one.last_offset >= self.replayed_from]
+                later = [batch for batch in entry.batches if batch.last_offset >= self.replayed_from]
                 entry.batches = [batch, *later][-self._switches.IDEMPOTENT_CACHE :]
         self.log_start_moved(log_start_offset)
         self.high_watermark_moved(high_watermark)

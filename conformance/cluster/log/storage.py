@@ -195,8 +195,8 @@ class FileStorage:
                 path.unlink()
         if snapshot is not None:
             lines = [
-                f"{one} {epoch} {batch.first_sequence} {batch.last_sequence} {batch.last_offset}"
-                for one, epoch, batch in snapshot.producers
+                f"{producer_id} {epoch} {batch.first_sequence} {batch.last_sequence} {batch.last_offset}"
+                for producer_id, epoch, batch in snapshot.producers
             ]
             self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
 
@@ -204,7 +204,9 @@ class FileStorage:
         """The snapshot of the state of producers, or None."""
         for path in self._directory.glob(f"*{SNAPSHOT}"):
             rows = self._read(path.name, prefix="", columns=5)
-            return ProducerSnapshot(int(path.stem), tuple((one, at, BatchMetadata(*last)) for one, at, *last in rows))
+            return ProducerSnapshot(
+                int(path.stem), tuple((producer_id, at, BatchMetadata(*last)) for producer_id, at, *last in rows)
+            )
         return None
 
     def checkpoint_high_watermark(self, offset: int) -> None:

@@ -164,17 +164,21 @@ class ListOffsetsResponse(Payload):
 
 @dataclass(frozen=True)
 class ProduceRequest(Payload):
-    """One batch for a broker to append, of so many `records`; `send` is the producer's number of this request, repeated
-    in the response. `timestamp` is what the application gives it, in ms.
-    """
+    """One batch for a broker to append."""
 
     send: int
+    """The producer's number of this request, repeated in the response."""
     payload: str
+    """The value of the first record; the other ones are empty."""
     acks: Acks
     stamp: ProducerStamp | None = None
+    """The producer's id, epoch and sequence number. None: the producer is not idempotent."""
     records: int = 1
+    """How many records the batch has."""
     transactional_id: str = ""
+    """Empty outside a transaction."""
     timestamp: int = 0
+    """As the application gives it, in ms."""
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,19 @@ CONTROLLER = "controller"
 
 @dataclass(frozen=True)
 class Message:
-    """One message in flight.
-
-    `number` counts all messages of a run from 0. `in_reply_to` is the number of the request, in a response.
-    `source_process` and `destination_process` count the processes of a broker from 1; 0: any process.
-    """
+    """One message in flight."""
 
     number: int
+    """Of all messages of a run, from 0."""
     source: Node
     destination: Node
     payload: Payload
     in_reply_to: int | None = None
+    """The number of the request, in a response."""
     source_process: int = 0
+    """Of the processes of a broker, from 1; 0: any process."""
     destination_process: int = 0
+    """Like `source_process`."""
 
     def __str__(self) -> str:
         return f"#{self.number} {self.source} -> {self.destination}: {self.payload}"

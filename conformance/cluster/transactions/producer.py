@@ -110,8 +110,9 @@ class TransactionalProducer:
     def may_raise_epoch(self) -> bool:
         """Whether it has given up a record in its epoch, and may take a new epoch. With TV2, every end brings one."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
-            one.producer_epoch == self.producer_epoch and not all(each.is_acknowledged for each in one.batches.values())
-            for one in self.transactions[-1:]
+            transaction.producer_epoch == self.producer_epoch
+            and not all(each.is_acknowledged for each in transaction.batches.values())
+            for transaction in self.transactions[-1:]
         )
 
     def begin_transaction(self, payload: str) -> None:

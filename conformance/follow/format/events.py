@@ -27,7 +27,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -202,8 +202,8 @@ class Writer:
         self.lines += bool(line)
 
 
-HEADER_KEYS = {"schema", "model", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
-EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
+HEADER_KEYS = {"schema", *(key.name for key in fields(Header))}
+EVENT_KEYS = {key.name for key in fields(Event)}
 
 
 @dataclass(frozen=True)

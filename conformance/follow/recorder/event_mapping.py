@@ -11,7 +11,8 @@ lost so that an act shows none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from isrcheck.conformance.cluster.acts import Act
 from isrcheck.conformance.cluster.broker.broker import TimerKind
@@ -22,6 +23,7 @@ from isrcheck.conformance.cluster.network import messages
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import ProducerStamp
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
+from isrcheck.conformance.follow.format.events import actor_of
 from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import NONE
@@ -59,13 +61,13 @@ class Moment:
         return next(view for view in self.view.consumers if view.name == reader_of(number))
 
 
-@dataclass(frozen=True)
 class MappedEvent:
     """The model action of a cluster event; `broker` is the acting broker, None for the controller and for clients."""
 
-    action: str
-    broker: int | None
-    arguments: Mapping[str, int | list[int]] = field(default_factory=dict)
+    def __init__(self, action: str, **arguments: Any) -> None:
+        self.action = action
+        self.arguments = arguments
+        self.broker: int | None = arguments.get(actor_of(action) or "")
 
 
 def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
@@ -90,18 +92,18 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
             return _shrunk(broker, before.view, after.view)
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
             if diverging_at(before, broker, source) and not diverging_at(after, broker, source):
-                return MappedEvent("follower_truncates", broker, {"follower": broker, "leader": source})
+                return MappedEvent("follower_truncates", follower=broker, leader=source)
         case "fire", (int(leader), TimerKind.DELAYED_FETCH.value, int(follower)):
             if before.stage(follower, leader) == Fetch.PARKED and after.stage(follower, leader) != Fetch.PARKED:
-                return MappedEvent("leader_answers_parked_fetch", leader, {"leader": leader, "follower": follower})
+                return MappedEvent("leader_answers_parked_fetch", leader=leader, follower=follower)
         case "crash", (int(broker),):
-            return MappedEvent("broker_crashes", broker, {"broker": broker})
+            return MappedEvent("broker_crashes", broker=broker)
         case "elect", (str(kind), int(elected)):
-            return MappedEvent(ELECTIONS[kind], None, {"elected": elected})
+            return MappedEvent(ELECTIONS[kind], elected=elected)
         case "notice dead", (int(follower),):
-            return MappedEvent("controller_removes_dead_follower", None, {"follower": follower})
+            return MappedEvent("controller_removes_dead_follower", follower=follower)
         case "roll segment", (int(broker),):
-            return MappedEvent("broker_saves_producer_state", broker, {"broker": broker})
+            return MappedEvent("broker_saves_producer_state", broker=broker)
     return None
 
 
@@ -139,34 +141,32 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
     match message.payload:
         case messages.LeaderAndIsr() as metadata if _role(old) != _role(new):
             role = "leader" if metadata.leader == there else "follower"
-            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": metadata.leader_epoch})
+            return MappedEvent(f"broker_becomes_{role}", broker=there, epoch=metadata.leader_epoch)
         case messages.ProduceRequest() as request:
             return _produced(message, request, old, new, after)
         case messages.FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
-            return MappedEvent("leader_handles_fetch", there, {"leader": there, "follower": source})
+            return MappedEvent("leader_handles_fetch", leader=there, follower=source)
         case messages.FetchResponse() as answer if isinstance(source, int):
-            arguments = {"follower": there, "leader": source}
             is_waited_for = message.in_reply_to in [
                 fetcher.outstanding for fetcher in old.fetchers if fetcher.source == source
             ]
             is_known = is_waited_for and before.stage(there, source) >= Fetch.ANSWERED
             is_followed = mode_of(before, there, source) is Mode.FETCHING
             if _log(old) != _log(new) or (is_known and is_followed and answer.fetch_offset == old.log_end_offset):
-                return MappedEvent(_effect_of(answer, there, source, after), there, arguments)
+                return MappedEvent(_effect_of(answer, there, source, after), follower=there, leader=source)
             if is_known:
-                return MappedEvent("response_is_lost", there, arguments)
+                return MappedEvent("response_is_lost", follower=there, leader=source)
         case messages.OffsetsForLeaderEpochResponse() if isinstance(source, int):
             is_done = (
                 mode_of(before, there, source) is Mode.TRUNCATING and mode_of(after, there, source) is Mode.FETCHING
             )
             if is_done or _log(old) != _log(new):
-                return MappedEvent("follower_reconciles", there, {"follower": there, "leader": source})
+                return MappedEvent("follower_reconciles", follower=there, leader=source)
         case messages.DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
-            arguments = {"leader": there, "offset": new.log_start_offset}
-            return MappedEvent("leader_deletes_records", there, arguments)
+            return MappedEvent("leader_deletes_records", leader=there, offset=new.log_start_offset)
         case messages.ListOffsetsResponse() as answer if isinstance(source, int) and _log(old) != _log(new):
             action = "follower_is_out_of_range" if answer.kind is messages.OffsetKind.LATEST else "follower_starts_over"
-            return MappedEvent(action, there, {"follower": there, "leader": source})
+            return MappedEvent(action, follower=there, leader=source)
     return None
 
 
@@ -188,24 +188,23 @@ def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
     assert isinstance(broker, int)
     if request:
         is_earlier = before.view.brokers[broker].is_up and before.view.brokers[broker].process != process
-        arguments = {"leader": broker}
-        return None if is_earlier else MappedEvent("controller_handles_alter_partition", None, arguments)
+        return None if is_earlier else MappedEvent("controller_handles_alter_partition", leader=broker)
     heard = (messages.Errors.NONE, messages.Errors.INELIGIBLE_REPLICA)
     if not isinstance(message.payload, messages.AlterIsrResponse) or message.payload.error not in heard:
         return None
-    return MappedEvent("leader_hears_answer", broker, {"leader": broker})
+    return MappedEvent("leader_hears_answer", leader=broker)
 
 
 def _produced(
     message: Message, request: messages.ProduceRequest, old: BrokerView, new: BrokerView, after: Moment
 ) -> MappedEvent | None:
     if new.log_end_offset > old.log_end_offset:
-        return MappedEvent("producer_appends", new.number, {"leader": new.number})
+        return MappedEvent("producer_appends", leader=new.number)
     answer = after.answer_to(message.number)
     payload = None if answer is None else answer.payload
     if isinstance(payload, messages.ProduceResponse) and payload.error is messages.Errors.NOT_ENOUGH_REPLICAS:
-        return MappedEvent("producer_is_refused", new.number, {"leader": new.number})
-    return MappedEvent("send_is_lost", None) if request.acks is messages.Acks.NONE else None
+        return MappedEvent("producer_is_refused", leader=new.number)
+    return MappedEvent("send_is_lost") if request.acks is messages.Acks.NONE else None
 
 
 def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
@@ -220,17 +219,17 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     if after.producer_epoch > before.producer_epoch:
         now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
         action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"
-        return (MappedEvent(action, there, {"leader": there, "record": record}),)
+        return (MappedEvent(action, leader=there, record=record),)
     is_answered_well = sent.outcome in (None, messages.Errors.NONE)
     if is_answered_well and after.view.brokers[there].mistakes(sent):
-        return (MappedEvent("leader_mistakes_request", there, {"record": record, "leader": there}),)
+        return (MappedEvent("leader_mistakes_request", record=record, leader=there),)
     if is_answered_well or _has_appended(there, before, after):
         if is_first:
-            return (MappedEvent("producer_appends", there, {"leader": there}),)
-        return (MappedEvent("producer_resends", there, {"record": record, "leader": there}),)
+            return (MappedEvent("producer_appends", leader=there),)
+        return (MappedEvent("producer_resends", record=record, leader=there),)
     if is_first and sent.outcome is messages.Errors.NOT_ENOUGH_REPLICAS:
-        return (MappedEvent("producer_is_refused", there, {"leader": there}),)
-    return (MappedEvent("request_fails", None, {"record": record}),) if is_first else ()
+        return (MappedEvent("producer_is_refused", leader=there),)
+    return (MappedEvent("request_fails", record=record),) if is_first else ()
 
 
 def _has_appended(there: int, before: Moment, after: Moment) -> bool:
@@ -244,18 +243,18 @@ def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[Ma
     """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
-        return (MappedEvent("consumer_follows_new_leader", None, {"consumer": consumer, "leader": broker}),)
+        return (MappedEvent("consumer_follows_new_leader", consumer=consumer, leader=broker),)
     if new.preferred_read_replica is not None and old.preferred_read_replica is None:
-        arguments = {"consumer": consumer, "leader": broker, "follower": new.preferred_read_replica}
-        return (MappedEvent("consumer_is_sent_to_follower", None, arguments),)
+        follower = new.preferred_read_replica
+        return (MappedEvent("consumer_is_sent_to_follower", consumer=consumer, leader=broker, follower=follower),)
     if new.preferred_read_replica != old.preferred_read_replica:
-        return (MappedEvent("consumer_returns_to_leader", None, {"consumer": consumer}),)
+        return (MappedEvent("consumer_returns_to_leader", consumer=consumer),)
     if new.error is messages.Errors.OFFSET_OUT_OF_RANGE:
-        reset = MappedEvent("consumer_is_out_of_range", None, {"consumer": consumer, "leader": broker})
+        reset = MappedEvent("consumer_is_out_of_range", consumer=consumer, leader=broker)
         return (reset,) if new.position != old.position else ()
     if new.position == old.position and new.known_end_offset != old.known_end_offset:
-        return (MappedEvent("consumer_finds_nothing", None, {"consumer": consumer, "broker": broker}),)
-    fetched = MappedEvent("consumer_fetches", None, {"consumer": consumer, "broker": broker})
+        return (MappedEvent("consumer_finds_nothing", consumer=consumer, broker=broker),)
+    fetched = MappedEvent("consumer_fetches", consumer=consumer, broker=broker)
     return (fetched,) * (new.position - old.position)
 
 
@@ -263,14 +262,14 @@ def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | N
     source, there = message.source, message.destination
     if isinstance(message.payload, messages.AlterIsrResponse) and isinstance(there, int):
         action = "answer_to_leader_is_lost" if before.view.brokers[there].is_up else "leader_hears_answer"
-        return MappedEvent(action, there, {"leader": there})
+        return MappedEvent(action, leader=there)
     if isinstance(message.payload, messages.ProduceRequest) and message.payload.acks is messages.Acks.NONE:
-        return MappedEvent("send_is_lost", None)
+        return MappedEvent("send_is_lost")
     if not (isinstance(message.payload, messages.FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
     if before.stage(there, source) < Fetch.ANSWERED or after.stage(there, source) != Fetch.NONE:
         return None  # no process awaits it
-    return MappedEvent("response_is_lost", there, {"follower": there, "leader": source})
+    return MappedEvent("response_is_lost", follower=there, leader=source)
 
 
 def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> MappedEvent | None:
@@ -280,7 +279,7 @@ def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> MappedEvent
     removed = old.isr - (new.isr if new.proposed_isr is None else new.proposed_isr)
     if not removed:
         return None
-    return MappedEvent("leader_shrinks_isr", leader, {"leader": leader, "removed": sorted(removed)})
+    return MappedEvent("leader_shrinks_isr", leader=leader, removed=sorted(removed))
 
 
 def _role(broker: BrokerView) -> tuple[object, ...]:
@@ -306,12 +305,12 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
     """The model action of an act that only a cluster with KRaft knows; None for other acts."""
     match act.name, act.arguments:
         case (("fence" | "notice dead"), (int(broker),)):
-            return _without(broker, "controller_fences", before, after, None)
+            return _without(broker, "controller_fences", before, after)
         case "deliver", (Message(payload=messages.MetadataImage()) as message,):
             there = int(message.destination)
             was, now = (moment.projected["metadata_position"][there] for moment in (before, after))
-            arguments = {"broker": there, "partition_epoch": now}
-            return None if was == now else MappedEvent("broker_applies_metadata", there, arguments)
+            is_new = was != now
+            return MappedEvent("broker_applies_metadata", broker=there, partition_epoch=now) if is_new else None
         case "deliver", (Message(payload=messages.BrokerHeartbeatRequest()) as message,):
             return _beaten(int(message.source), before, after)
     return None
@@ -320,27 +319,27 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
     """What a heartbeat has changed. The answer that lets a broker stop arrives in the same event."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
-        return MappedEvent("broker_shuts_down", broker, {"broker": broker})
+        return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:
-        return MappedEvent("controller_unfences_broker", None, {"broker": broker})
+        return MappedEvent("controller_unfences_broker", broker=broker)
     if after.projected["is_shutting_down"][broker] and not before.projected["is_shutting_down"][broker]:
-        return _without(broker, "asks_to_shut_down", before, after, broker)
+        return _without(broker, "asks_to_shut_down", before, after)
     return None
 
 
-def _without(broker: int, change: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
+def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
     """The controller continues without a broker: the leader stays, or another leader follows, or no leader."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
     name = f"{change}_{role}" if change == "controller_fences" else f"{role}_{change}"
-    return MappedEvent(name, acting, arguments)
+    return MappedEvent(name, **arguments)
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
     """Whether a broker announces its shutdown, or stops unannounced because it is fenced."""
     if event.action == "broker_shuts_down":
-        return not before.projected["is_shutting_down"][int(str(event.arguments["broker"]))]
+        return not before.projected["is_shutting_down"][event.arguments["broker"]]
     return event.action.endswith("asks_to_shut_down")
 
 

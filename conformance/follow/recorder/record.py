@@ -247,7 +247,7 @@ class RecordedRun:
         if self.plan.has_kraft:
             event = map_kraft_event(act, before, after) or event
             if event is not None and event.action.startswith("controller_fences_"):
-                self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[int(str(act.arguments[0]))].is_up)
+                self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[event.arguments["broker"]].is_up)
             elif event is not None:
                 self.note_budget(SHUTS_DOWN, is_spent=begins_shutdown(event, before))
         if payload is not None and event is None:
@@ -260,12 +260,12 @@ class RecordedRun:
             if (old.log_start_offset, old.log_end_offset) == (new.log_start_offset, new.log_end_offset):
                 self.silent[follower] = leader
             elif self.reaches(after.view, follower, leader) or ModelGap.TRUNCATION_WITHOUT_LEADER in self.plan.allowed:
-                event = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
+                event = MappedEvent("follower_reconciles", follower=follower, leader=leader)
             else:
                 self.is_over = True
                 return
         if event is not None and event.action in FIRST_FETCHES:
-            self.say_that_it_has_reconciled(int(str(event.arguments["follower"])))
+            self.say_that_it_has_reconciled(event.arguments["follower"])
         self.before = after
         self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
         for earlier_event in earlier:
@@ -392,7 +392,7 @@ class RecordedRun:
         """Record that a follower without any epoch has reconciled by itself; called at its first fetch."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
-            self.write(MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+            self.write(MappedEvent("follower_reconciles", follower=follower, leader=leader))
 
     def interfere(self) -> None:
         """Perform an act that the scheduler performs rarely or never: notice or start a dead broker, bounce a broker,
@@ -467,7 +467,7 @@ class RecordedRun:
         self.keep_from_differing()
         former, self.before = self.before.view.controller, self.moment()
         self.note_that_it_was_noticed(broker, former)
-        self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+        self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
         """Record how the controller has handled the end of a process, if it learned of it only by the restart."""
@@ -475,11 +475,9 @@ class RecordedRun:
             return
         controller = self.before.view.controller
         if controller.leader is not None and controller.leader != former.leader:
-            event = MappedEvent("controller_fails_over", None, {"elected": controller.leader})
-            self.write(event, is_observed=False)
+            self.write(MappedEvent("controller_fails_over", elected=controller.leader), is_observed=False)
         elif controller.leader_epoch != former.leader_epoch:
-            event = MappedEvent("controller_removes_dead_follower", None, {"follower": broker})
-            self.write(event, is_observed=False)
+            self.write(MappedEvent("controller_removes_dead_follower", follower=broker), is_observed=False)
         elif broker in controller.isr and len(controller.isr) > 1:
             self.is_over = True  # its only live member has restarted unnoticed, which the model lacks
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from isrcheck.conformance.follow.recorded.lines import Line, Metadata, Sent
 from isrcheck.conformance.follow.recorded.states import Claim, Numbers, Words, alters_partitions
-from isrcheck.conformance.follow.runs import place_of
 from isrcheck.conformance.follow.search.rules import DECIDES
 from isrcheck.conformance.follow.search.script import (
     CANCELLATIONS,
@@ -71,7 +70,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
     if guard is None:
         return f"{instance.protocol.name} has no such action"
     bound = _bound(State(instance, cells), guard)
-    return f"{guard}{f': {bound}' if bound else ''} ({place_of(guard)})"
+    return f"{guard}{f': {bound}' if bound else ''} ({guard.place})"
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:

@@ -18,7 +18,6 @@ from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.recorded.states import alters_partitions
 from isrcheck.conformance.follow.report.excluded import Exclusion
 from isrcheck.conformance.follow.search.explain import (
-    Effort,
     Explained,
     NothingToFollow,
     Outcome,
@@ -83,12 +82,20 @@ def tell(outcome: Outcome) -> list[str]:
         case NothingToFollow():
             return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
         case Explained():
-            return _explained(outcome)
+            report = _explained(outcome)
         case Rejected():
-            return _rejected(outcome)
+            report = _rejected(outcome)
         case RejectedAfter():
-            return _rejected_after(outcome)
-    return _undecided(outcome)
+            report = _rejected_after(outcome)
+        case Undecided():
+            report = [f"UNDECIDED: {WHY.get(outcome.why, outcome.why)}; {reached(outcome)}", *wrapped(outcome.hint)]
+    effort, recording = outcome.effort, outcome.recording
+    report += unused("" if recording is None else recording.unused)
+    report.append(
+        f"{sum(effort.states):,} states, {effort.generated:,} successors, {effort.seconds:.1f} s,"
+        f" {effort.bytes_used >> 20:,} MiB"
+    )
+    return report
 
 
 def _explained(outcome: Explained) -> list[str]:
@@ -117,7 +124,7 @@ def _explained(outcome: Explained) -> list[str]:
         for line_of_failure in failure_lines(failure, recording, outcome.passed):
             report += wrapped(line_of_failure)
         report.append("")
-    return [*report, *unused(recording.unused), _effort(outcome.effort)]
+    return report
 
 
 def unused(contents: str) -> list[str]:
@@ -134,7 +141,7 @@ def _rejected(outcome: Rejected) -> list[str]:
     report += names(recording)  # steps have the numbers of the model
     for reason in Exclusion(outcome.search).lines():
         report += wrapped(reason.strip(), "  " if reason.startswith(" ") else "")
-    return [*report, *_rests_on(outcome.instance), *unused(recording.unused), _effort(outcome.effort)]
+    return [*report, *_rests_on(outcome.instance)]
 
 
 def _unmet(instance: Instance, possible: int, claims: Sequence[UnmetClaim]) -> list[str]:
@@ -159,8 +166,6 @@ def _rejected_after(outcome: RejectedAfter) -> list[str]:
             f" first line without an explanation did not end: {WHY[outcome.why]}."
         ),
         *_rests_on(outcome.instance),
-        *unused(outcome.recording.unused),
-        _effort(outcome.effort),
     ]
 
 
@@ -176,15 +181,6 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
     return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 
 
-def _undecided(outcome: Undecided) -> list[str]:
-    return [
-        f"UNDECIDED: {WHY.get(outcome.why, outcome.why)}; {reached(outcome)}",
-        *wrapped(outcome.hint),
-        *unused("" if outcome.recording is None else outcome.recording.unused),
-        _effort(outcome.effort),
-    ]
-
-
 def reached(outcome: Undecided) -> str:
     """How far an undecided recording was followed."""
     if outcome.recording is None:
@@ -192,13 +188,6 @@ def reached(outcome: Undecided) -> str:
     if outcome.line is None:
         return "a path explains every line, but it is not decided whether it keeps the model's promises"
     return f"the search found explanations only of the lines before {place(outcome.recording.path, outcome.line)}"
-
-
-def _effort(effort: Effort) -> str:
-    return (
-        f"{sum(effort.states):,} states, {effort.generated:,} successors, {effort.seconds:.1f} s,"
-        f" {effort.bytes_used >> 20:,} MiB"
-    )
 
 
 def names(recording: Recording) -> list[str]:

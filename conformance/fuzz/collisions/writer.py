@@ -102,8 +102,8 @@ class Scope:
         return name not in self.own
 
     def calls(self, returns: str | None) -> list[Helper]:
-        found = [one for one in self.module.helpers if one.returns == returns and self.has(one.name)]
-        return [one for one in found if "n" not in one.kinds or self.of_kind("n")]
+        helpers = [one for one in self.module.helpers if one.returns == returns and self.has(one.name)]
+        return [one for one in helpers if "n" not in one.kinds or self.of_kind("n")]
 
     def inside(self, hidden: Sequence[str], variables: dict[str, str]) -> Scope:
         """The scope in a generator whose variables have these names."""
@@ -122,25 +122,25 @@ class Writer:
 
     def number(self, scope: Scope, depth: int) -> str:
         chance, state, module = self.chance, self.chance.choice(scope.states), scope.module
-        found: list[Callable[[], str]] = [lambda: str(chance.randint(0, 2)), lambda: f"{state}.x"]
-        found += [partial(str, name) for name in scope.of_kind("i") * 2]
-        found += [partial(str, name) for name in scope.module.constants if scope.has(name)]
+        forms: list[Callable[[], str]] = [lambda: str(chance.randint(0, 2)), lambda: f"{state}.x"]
+        forms += [partial(str, name) for name in scope.of_kind("i") * 2]
+        forms += [partial(str, name) for name in scope.module.constants if scope.has(name)]
         if scope.of_kind("n"):
-            found += [lambda: f"{state}.f[{self.node(scope)}]"] * 2
+            forms += [lambda: f"{state}.f[{self.node(scope)}]"] * 2
         if scope.has("Role"):
-            found.append(lambda: f"Role.{chance.choice('XY')}")
+            forms.append(lambda: f"Role.{chance.choice('XY')}")
         if scope.has("Node"):
-            found.append(lambda: "len(Node)")
+            forms.append(lambda: "len(Node)")
         if module.has_entry:
-            found.append(lambda: f"{state}.X")
+            forms.append(lambda: f"{state}.X")
         if depth > 0:
-            found += [partial(self.call, scope, one) for one in scope.calls("i") * 2]
+            forms += [partial(self.call, scope, one) for one in scope.calls("i") * 2]
             if {"max", "min"} <= scope.module.builtins and scope.has("max") and scope.has("min"):
                 extremum = chance.choice(("max", "min"))
-                found.append(lambda: f"{extremum}({self.number(scope, 0)}, {self.number(scope, 0)})")
+                forms.append(lambda: f"{extremum}({self.number(scope, 0)}, {self.number(scope, 0)})")
             if "sum" in scope.module.builtins and scope.has("sum"):
-                found.append(lambda: self.fold("sum", scope, depth - 1))
-        return chance.choice(found)()
+                forms.append(lambda: self.fold("sum", scope, depth - 1))
+        return chance.choice(forms)()
 
     def node(self, scope: Scope) -> str:
         return self.chance.choice(scope.of_kind("n"))
@@ -148,13 +148,13 @@ class Writer:
     def call(self, scope: Scope, helper: Helper, *nodes: str) -> str:
         """A call of a helper, with these nodes as its first arguments that are nodes."""
         state, waiting = self.chance.choice(scope.states), list(nodes)
-        given = []
+        arguments = []
         for kind in helper.kinds:
             if kind == "n":
-                given.append(waiting.pop(0) if waiting else self.node(scope))
+                arguments.append(waiting.pop(0) if waiting else self.node(scope))
             else:
-                given.append(self.number(scope, 0))
-        return f"{helper.name}({', '.join([*([state] if helper.of_state else []), *given])})"
+                arguments.append(self.number(scope, 0))
+        return f"{helper.name}({', '.join([*([state] if helper.of_state else []), *arguments])})"
 
     def atom(self, scope: Scope, node: str) -> str:
         """A condition about one node."""
@@ -202,39 +202,39 @@ class Writer:
 
     def truth(self, scope: Scope, depth: int) -> str:
         chance, nodes = self.chance, scope.of_kind("n")
-        found: list[Callable[[], str]] = [
+        forms: list[Callable[[], str]] = [
             lambda: f"{chance.choice(scope.states)}.x {chance.choice(('<', '==', '!='))} 2"
         ]
         if nodes:
-            found += [lambda: self.atom(scope, chance.choice(nodes))] * 3
+            forms += [lambda: self.atom(scope, chance.choice(nodes))] * 3
         if len(nodes) > 1:
-            found += [lambda: self.mirror(scope, *chance.sample(nodes, 2))]
+            forms += [lambda: self.mirror(scope, *chance.sample(nodes, 2))]
         if depth > 0:
-            found.append(lambda: f"not {self.truth(scope, 0)}")
+            forms.append(lambda: f"not {self.truth(scope, 0)}")
             word = chance.choice(("and", "or"))
-            found.append(lambda: f"({self.truth(scope, depth - 1)} {word} {self.truth(scope, depth - 1)})")
+            forms.append(lambda: f"({self.truth(scope, depth - 1)} {word} {self.truth(scope, depth - 1)})")
             folds = [one for one in ("any", "all") if one in scope.module.builtins and scope.has(one)]
             if folds:
-                found += [lambda: self.fold(chance.choice(folds), scope, depth - 1)] * 2
-                found += [lambda: self.pair(chance.choice(folds), scope)] * (not self.is_careful)
-        return chance.choice(found)()
+                forms += [lambda: self.fold(chance.choice(folds), scope, depth - 1)] * 2
+                forms += [lambda: self.pair(chance.choice(folds), scope)] * (not self.is_careful)
+        return chance.choice(forms)()
 
     def ranges(self, scope: Scope, hidden: Sequence[str] = ()) -> tuple[str, str]:
         """What a loop goes through, and the kind of its variable."""
         chance, module = self.chance, scope.module
         state = chance.choice(scope.states)
-        found = [(f"range({module.nodes})", "n"), (f"range({chance.choice((0, 1, 2))})", "i")]
+        ranges = [(f"range({module.nodes})", "n"), (f"range({chance.choice((0, 1, 2))})", "i")]
         if "Node" not in (*hidden, *scope.own):
-            found += [("Node", "n")] * 4
+            ranges += [("Node", "n")] * 4
         if module.has_entry and "Role" not in (*hidden, *scope.own):
-            found += [("range(Role.X)", "i")] * 2
+            ranges += [("range(Role.X)", "i")] * 2
         if "z" in module.fields:
-            found += [(f"{state}.z", "n")] * 2
-        found += [(one, kind) for one, kind in scope.subsets if one not in hidden]
+            ranges += [(f"{state}.z", "n")] * 2
+        ranges += [(one, kind) for one, kind in scope.subsets if one not in hidden]
         nodes = [one for one in scope.of_kind("n") if one not in hidden]
         if nodes:
-            found.append((f"range({state}.f[{chance.choice(nodes)}])", "i"))
-        return chance.choice(found)
+            ranges.append((f"range({state}.f[{chance.choice(nodes)}])", "i"))
+        return chance.choice(ranges)
 
     def variable(self, scope: Scope) -> str:
         """The name of a variable of a generator."""
@@ -279,12 +279,12 @@ class Writer:
         """Some statements; what they assign is added to the variables of the scope."""
         lines: list[str] = []
         for _ in range(count):
-            found = [self._local]
+            forms = [self._local]
             if writes:
-                found += [self._write] * 3
+                forms += [self._write] * 3
             if depth > 0 and storable:
-                found += [self._loop] * 3
-            lines += self.chance.choice(found)(scope, storable, depth, writes)
+                forms += [self._loop] * 3
+            lines += self.chance.choice(forms)(scope, storable, depth, writes)
         return lines or ["pass"]
 
     def _local(self, scope: Scope, storable: Sequence[str], depth: int, writes: bool) -> list[str]:
@@ -327,16 +327,16 @@ class Writer:
         chance = self.chance
         iterated, kind = self.ranges(scope)
         before = dict(scope.variables)
-        known = [one for one in storable if before.get(one) == "i"]
+        numbers = [one for one in storable if before.get(one) == "i"]
         names = [one for one in storable if one not in before]
         if kind == "i" or not self.is_careful:
-            names += known if self.is_careful else [one for one in storable if one in before]
+            names += numbers if self.is_careful else [one for one in storable if one in before]
         if not names:
             return ["pass"]
         name = chance.choice([*names, *(one for one in names if one in before)])
         scope.variables[name] = kind
         inner = replace(scope, looping=name if kind == "n" else scope.looping)
-        others = [one for one in known if one != name]
+        others = [one for one in numbers if one != name]
         if others and chance.random() < 0.5:
             lines = [self._gathered(inner, chance.choice(others), name if kind == "n" else "")]
         else:

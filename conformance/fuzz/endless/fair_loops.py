@@ -44,14 +44,14 @@ class Loops:
 class FairLoops:
     """The behaviours that break one liveness property of a system of which every state was reached."""
 
-    def __init__(self, system: PlainSystem, plain: PlainSearch, asked: PlainProperty) -> None:
+    def __init__(self, system: PlainSystem, plain: PlainSearch, prop: PlainProperty) -> None:
         self.system = system
         self.plain = plain
-        self.asked = asked
+        self.prop = prop
         self.states = list(plain.paths)
-        self.groups = list(_groups(system, asked))
-        self.fails = {cells for cells in self.states if self._says(asked.python, cells) is False}
-        self.excused = {cells for cells in self.fails if asked.permitted and self._says(asked.permitted, cells)}
+        self.groups = list(_groups(system, prop))
+        self.fails = {cells for cells in self.states if self._says(prop.python, cells) is False}
+        self.excused = {cells for cells in self.fails if prop.permitted and self._says(prop.permitted, cells)}
 
     def _says(self, python: Any, cells: Cells) -> bool | None:
         try:
@@ -80,26 +80,26 @@ class FairLoops:
         violating = self._repeated(set(reached) - self.excused)
         permitted = self._repeated(set(reached))
         repeated = (
-            frozenset().union(*(found for found in violating if found & self.fails)),
-            frozenset().union(*(found for found in permitted if found & self.excused)),
+            frozenset().union(*(states for states in violating if states & self.fails)),
+            frozenset().union(*(states for states in permitted if states & self.excused)),
         )
-        return Loops(*repeated, *(min((reached[cells] for cells in found), default=None) for found in repeated))
+        return Loops(*repeated, *(min((reached[cells] for cells in states), default=None) for states in repeated))
 
     def _reached(self) -> dict[Cells, int]:
         """The states in which a loop that breaks the property may begin, because its promise is due and not kept; with
         the fewest steps to each."""
         depths = {cells: len(steps) for cells, (_, steps) in self.plain.paths.items()}
-        if self.asked.kind == "eventually":
+        if self.prop.kind == "eventually":
             begins = self.fails & set(self.system.initial)
-        elif self.asked.kind == "leads_to":
-            begins = {cells for cells in self.fails if self._says(self.asked.premise, cells)}
+        elif self.prop.kind == "leads_to":
+            begins = {cells for cells in self.fails if self._says(self.prop.premise, cells)}
         else:
-            return depths if self.asked.kind == "eventually_always" else {cells: depths[cells] for cells in self.fails}
-        drawn, found = self._drawn(self.fails), dict[Cells, int]()
+            return depths if self.prop.kind == "eventually_always" else {cells: depths[cells] for cells in self.fails}
+        drawn, reached = self._drawn(self.fails), dict[Cells, int]()
         for cells in begins:
             for after, steps in nx.single_source_shortest_path_length(drawn, cells).items():
-                found[after] = min(found.get(after, depths[cells] + steps), depths[cells] + steps)
-        return found
+                reached[after] = min(reached.get(after, depths[cells] + steps), depths[cells] + steps)
+        return reached
 
     def _drawn(self, states: set[Cells]) -> Any:
         drawn = nx.DiGraph()
@@ -111,12 +111,12 @@ class FairLoops:
 
     def _repeated(self, states: set[Cells]) -> list[set[Cells]]:
         """The largest sets of these states that a fair behaviour can repeat for ever."""
-        found = []
+        components = []
         for component in nx.strongly_connected_components(self._drawn(states)):
             inside = [step for cells in component for _, step, after in self.edges[cells] if after in component]
             if self.is_fair(component, inside):
-                found.append(component)
-        return found
+                components.append(component)
+        return components
 
     def is_fair(self, states: Iterable[Cells], steps: Iterable[int]) -> bool:
         """Whether a behaviour that repeats exactly these states and steps is fair."""
@@ -151,11 +151,11 @@ class FairLoops:
         return "" if loop in (first, len(steps)) else f"its loop begins at step {loop} instead of {first}"
 
     def _is_broken(self, path: list[Cells], repeated: set[Cells]) -> bool:
-        match self.asked.kind:
+        match self.prop.kind:
             case "eventually":
                 return set(path) <= self.fails
             case "leads_to":
-                begins = [at for at, cells in enumerate(path) if self._says(self.asked.premise, cells)]
+                begins = [at for at, cells in enumerate(path) if self._says(self.prop.premise, cells)]
                 return any(set(path[at:]) <= self.fails for at in begins) and repeated <= self.fails
             case "always_eventually":
                 return repeated <= self.fails
@@ -163,27 +163,27 @@ class FairLoops:
                 return bool(repeated & self.fails)
 
 
-def _groups(system: PlainSystem, asked: PlainProperty) -> Iterator[set[int]]:
+def _groups(system: PlainSystem, prop: PlainProperty) -> Iterator[set[int]]:
     """The groups of steps under fairness: of each group, a step is eventually taken if one stays possible."""
-    if asked.fair is None:
+    if prop.fair is None:
         for action in system.actions:
             own = [step.python for step in system.steps if step.action == action and step.python is not None]
             fair = getattr(getattr(own[0], "noted", None), "fair", False) if own else False
             if fair is not False:
                 yield from _of(system, [action], () if fair is True else fair)
         return
-    for one in asked.fair if isinstance(asked.fair, list) else [asked.fair]:
+    for one in prop.fair if isinstance(prop.fair, list) else [prop.fair]:
         given = one if isinstance(one, WeakFairness) else WeakFairness((one,))
         yield from _of(system, [getattr(each, "__name__", each) for each in given.actions], given.each)
 
 
 def _of(system: PlainSystem, actions: list[str], each: str | tuple[str, ...]) -> Iterator[set[int]]:
     names = (each,) if isinstance(each, str) else each
-    found: dict[tuple[Any, ...], set[int]] = {} if names else {(): set()}
+    groups: dict[tuple[Any, ...], set[int]] = {} if names else {(): set()}
     for step in system.steps:
         if step.python is not None and (step.action in actions or not actions):
             arguments = dict(zip(step.parameters, step.arguments, strict=True))
             values = (arguments[name] for name in names)
             key = tuple(tuple(one.members) if isinstance(one, Chosen) else one for one in values)
-            found.setdefault(key, set()).add(step.number)
-    yield from found.values()
+            groups.setdefault(key, set()).add(step.number)
+    yield from groups.values()

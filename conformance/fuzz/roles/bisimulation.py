@@ -28,14 +28,14 @@ MOST_STEPS = 100
 
 def dead_in(clearings: Sequence[Clearing], cells: Cells) -> set[int]:
     """The positions of the dead cells of a state: also of those whose guard cell is dead itself."""
-    found: set[int] = set()
+    dead: set[int] = set()
     before = None
-    while before != len(found):
-        before = len(found)
+    while before != len(dead):
+        before = len(dead)
         for one in clearings:
-            if one.guard is None or one.guard in found or cells[one.guard] in one.values:
-                found.update(position for position, _ in one.cells)
-    return found
+            if one.guard is None or one.guard in dead or cells[one.guard] in one.values:
+                dead.update(position for position, _ in one.cells)
+    return dead
 
 
 def alive(clearings: Sequence[Clearing], cells: Cells) -> Cells:
@@ -101,9 +101,9 @@ def _answers(
                 yield f"{prop.name} of {instance.spell_step(step)}", ours, theirs
 
 
-def _answer(question: Callable[..., object], *given: object) -> object:
+def _answer(question: Callable[..., object], *arguments: object) -> object:
     """What a call returns, or a word if it leaves a declared range."""
     try:
-        return question(*given)
+        return question(*arguments)
     except ModelError:
         return "out of range"

@@ -234,7 +234,7 @@ class Acts:
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
         """Up to this number of markers of the old coordinator are late, the rest is lost; returns how many are late."""
         late = 0
-        if self.answers_left and any(self.marker_sent_to(one.number) is not None for one in self.system.leaders):
+        if self.answers_left and any(self.marker_sent_to(leader.number) is not None for leader in self.system.leaders):
             self.answers_left -= 1
             self.seen.is_answer_late = True
         for leader in self.system.leaders:
@@ -388,7 +388,10 @@ class Acts:
 
     def answer_to(self, request: int | None) -> Message | None:
         """The answer to a request, if it is in flight."""
-        return next((one for one in self.system.messages if request is not None and one.in_reply_to == request), None)
+        return next(
+            (message for message in self.system.messages if request is not None and message.in_reply_to == request),
+            None,
+        )
 
     def drop(self, number: int | None) -> None:
         """Lose a message, if it is in flight."""
@@ -417,7 +420,8 @@ class Acts:
         """The number of the marker to which the coordinator awaits the answer of this partition."""
         name = self.system.leaders[partition].name
         return next(
-            (number for number, one in self.system.coordinator.markers.sent.items() if one.partition == name), None
+            (number for number, request in self.system.coordinator.markers.sent.items() if request.partition == name),
+            None,
         )
 
     def must_be_sent_to(self, partition: int) -> int:
@@ -514,7 +518,7 @@ class TransactionsDriver(Acts):
     # ----------------------------------------------------------------------------- acts that need the rest of the trace
 
     def producer_sends_record(self, producer: int, partition: int) -> None:
-        begun = {id(one): number for number, (_, one) in begun_in(self.system)}
+        begun = {id(transaction): number for number, (_, transaction) in begun_in(self.system)}
         transaction = begun[id(self.system.producers[producer].transactions[-1])]
         super().producer_sends_record(producer, partition)
         arrivals = [step for step in self._later() if step.action in ARRIVES]
@@ -545,7 +549,7 @@ class TransactionsDriver(Acts):
     def coordinator_handles_late_end_txn(self) -> None:
         """The copies are alike: if a producer awaits the answer to one of them, that copy arrives."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
-        (content,) = [one.payload for one in self.system.messages if one.number == late]
+        (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
             if producer.awaited == content:
                 self.drop(late)

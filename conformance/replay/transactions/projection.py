@@ -89,11 +89,17 @@ class Observations:
         """
         states = system.coordinator.states
         durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
-        self.taken_at_end |= {one.next_producer_id for one in (durable, *([pending.metadata] if pending else []))}
+        self.taken_at_end |= {
+            metadata.next_producer_id for metadata in (durable, *([pending.metadata] if pending else []))
+        }
         before = self.durable
         if before is not None and durable.decision is not None and before.decision is None:
             stamp = before.producer_id, before.producer_epoch
-            begun = [number for number, (_, one) in begun_in(system) if (one.producer_id, one.producer_epoch) == stamp]
+            begun = [
+                number
+                for number, (_, transaction) in begun_in(system)
+                if (transaction.producer_id, transaction.producer_epoch) == stamp
+            ]
             if begun:
                 self.outcomes[max(begun)] = OUTCOMES[durable.decision]
         self.durable = durable
@@ -171,7 +177,7 @@ def _coordinator(system: TransactionalCluster, observations: Observations, sizes
         values |= {
             "pending_state": state,
             "pending_epoch": observations.number_of(pending.metadata.producer_id, pending.metadata.producer_epoch),
-            "pending_partition": next((one.number for one in system.leaders if one.name in added), NONE),
+            "pending_partition": next((leader.number for leader in system.leaders if leader.name in added), NONE),
             "pending_producer": observations.initialising if state == TransactionState.EMPTY else NONE,
         }
     if sizes.producer_epochs:
@@ -197,7 +203,7 @@ def _markers(system: TransactionalCluster, observations: Observations, sizes: An
         answer = LateAnswer.REMOVED_ENTRY
     return {
         "late_answer": [answer] * (sizes.late_answers > 0),
-        "marker": [_stage(system, one) for one in system.leaders],
+        "marker": [_stage(system, leader) for leader in system.leaders],
         "late_marker": [Request[late[p].control.value] if p in late else Request.NOTHING for p in partitions],
         "late_marker_epoch": [_number(observations, late[p].stamp) if p in late else 0 for p in partitions],
         "late_marker_coordinator_epoch": [late[p].coordinator_epoch if p in late else 0 for p in partitions],
@@ -226,7 +232,9 @@ def _partitions(system: TransactionalCluster, observations: Observations, sizes:
         entries = entries_of(leader)
         cells = [_entry(record) for record in entries] + [Entry.EMPTY] * (sizes.log_size - len(entries))
         epochs = leader.log.producers.known
-        epoch = max((observations.number_of(one, epoch) for one, (epoch, _) in epochs.items()), default=NONE)
+        epoch = max(
+            (observations.number_of(producer_id, epoch) for producer_id, (epoch, _) in epochs.items()), default=NONE
+        )
         coordinator_epoch = max((of_coordinator for _, of_coordinator in epochs.values()), default=NONE)
         for name, value in {
             "log_record": cells,
@@ -248,15 +256,17 @@ def _entry(record: Record) -> int:
 
 
 def _producers(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
-    is_over = any(one.phase is of_producer.Phase.STOPPED for one in system.producers)
+    is_over = any(producer.phase is of_producer.Phase.STOPPED for producer in system.producers)
     missing = sizes.producers - len(system.producers)
-    late = next((one.payload for one in system.messages if one.number == observations.late_end_txn), None)
+    late = next((message.payload for message in system.messages if message.number == observations.late_end_txn), None)
     return {
-        "phase": [Phase[one.phase.name] for one in system.producers]
+        "phase": [Phase[producer.phase.name] for producer in system.producers]
         + [Phase.STOPPED if is_over else Phase.NOT_STARTED] * missing,
-        "epoch": [observations.number_of(one.producer_id, one.producer_epoch) for one in system.producers]
+        "epoch": [
+            observations.number_of(producer.producer_id, producer.producer_epoch) for producer in system.producers
+        ]
         + [NONE] * missing,
-        "position": [one.position for one in system.producers] + [0] * missing,
+        "position": [producer.position for producer in system.producers] + [0] * missing,
         "late_end_txn": Request[late.control.value] if isinstance(late, EndTxnRequest) else Request.NOTHING,
         "late_end_txn_epoch": observations.number_of(late.producer_id, late.producer_epoch)
         if isinstance(late, EndTxnRequest)
@@ -269,15 +279,18 @@ def _transactions(system: TransactionalCluster, observations: Observations, size
     numbers = range(sizes.transactions)
     return {
         "next_transaction": len(begun),
-        "begun_by": [begun[one][0] if one in begun else NONE for one in numbers],
+        "begun_by": [begun[number][0] if number in begun else NONE for number in numbers],
         "begun_with_epoch": [
-            observations.number_of(begun[one][1].producer_id, begun[one][1].producer_epoch) if one in begun else NONE
-            for one in numbers
+            observations.number_of(begun[number][1].producer_id, begun[number][1].producer_epoch)
+            if number in begun
+            else NONE
+            for number in numbers
         ],
-        "processed_input": [begun[one][1].position if one in begun else 0 for one in numbers],
-        "commit_requested": [one in begun and begun[one][1].is_commit_requested for one in numbers],
-        "outcome": [observations.outcomes.get(one, Outcome.OPEN) for one in numbers],
+        "processed_input": [begun[number][1].position if number in begun else 0 for number in numbers],
+        "commit_requested": [number in begun and begun[number][1].is_commit_requested for number in numbers],
+        "outcome": [observations.outcomes.get(number, Outcome.OPEN) for number in numbers],
         "was_sent": [
-            [one in begun and leader.number in begun[one][1].batches for one in numbers] for leader in system.leaders
+            [number in begun and leader.number in begun[number][1].batches for number in numbers]
+            for leader in system.leaders
         ],
     }

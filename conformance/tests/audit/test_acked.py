@@ -140,8 +140,10 @@ def test_without_the_isr_a_copy_that_lacks_records_is_undecided(ask):
 def test_a_deleted_record_is_not_lost(ask):
     code, found, _ = ask("0 m0\n", (batches(0, 0), 2, [(0, 0)], {"log_start": 1}))
     assert code == DONE
-    what = "the acknowledged record at offset 0 (line 1: m0) is below the log start offset of broker1: it was deleted"
-    assert f"note: {what}" in found
+    statement = (
+        "the acknowledged record at offset 0 (line 1: m0) is below the log start offset of broker1: it was deleted"
+    )
+    assert f"note: {statement}" in found
 
 
 @pytest.mark.parametrize(

@@ -78,10 +78,10 @@ def test_a_difference_above_every_high_watermark_is_normal(compare):
 )
 def test_an_uncommitted_end_of_an_earlier_leader_matters_if_it_was_in_the_isr(compare, isr, code, end):
     found = compare((OLD[0], 5, OLD[1]), (NEW[0], 6, NEW[1]), words=isr)
-    what = "broker1 and broker2 differ at offset 5 (epoch 2 against 3: m5 against m5), below"
-    what += " the high watermark 6 of broker2 only"
+    statement = "broker1 and broker2 differ at offset 5 (epoch 2 against 3: m5 against m5), below"
+    statement += " the high watermark 6 of broker2 only"
     grade = {UNDECIDED: "UNDECIDED", DONE: "note", VIOLATED: "BROKEN"}[code]
-    assert found == (code, [f"{grade}: {what}{end}"])
+    assert found == (code, [f"{grade}: {statement}{end}"])
 
 
 def test_an_epoch_has_one_record_at_an_offset(compare):
@@ -105,9 +105,11 @@ def test_an_epoch_has_one_record_at_an_offset(compare):
 )
 def test_a_copy_that_ends_before_what_is_committed(compare, isr, code, end):
     found = compare((batches(0, 0, 0, 0), 3), (batches(0, 0, 0, 0), 4), (batches(0, 0), 2), words=isr)
-    what = "broker3 lacks offsets 2 to 3, below the high watermark 4 of broker2 (broker1 and broker2 hold offset 2)"
+    statement = (
+        "broker3 lacks offsets 2 to 3, below the high watermark 4 of broker2 (broker1 and broker2 hold offset 2)"
+    )
     grade = {UNDECIDED: "UNDECIDED", DONE: "note", VIOLATED: "BROKEN"}[code]
-    assert found == (code, [f"{grade}: {what}{end}"])
+    assert found == (code, [f"{grade}: {statement}{end}"])
 
 
 def test_a_copy_that_ends_before_its_own_high_watermark(compare):

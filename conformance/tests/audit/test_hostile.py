@@ -71,7 +71,7 @@ def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["leader-epoch-checkpoint", "00000000000000000004.snapshot", SEGMENT])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32))
 def test_a_file_with_other_bytes_in_it(capsys, real, name, seed):
     """Whatever a file holds: an exit code of the command, and no line that is not its own."""
@@ -168,7 +168,7 @@ def a_circle(path):
 
 
 @pytest.mark.parametrize(
-    ("put", "what"),
+    ("put", "statement"),
     [
         (a_folder, "not a regular file; copy the log folder again"),
         (a_link, "a symbolic link; put the file itself there"),
@@ -186,10 +186,10 @@ def a_circle(path):
         f"t-0/{SEGMENT}",
     ],
 )
-def test_something_else_stands_where_a_file_should(capsys, real, put, what, name):
+def test_something_else_stands_where_a_file_should(capsys, real, put, statement, name):
     put(real[0] / name)
     told = audit(capsys, *real)
-    assert told.errors == f"conform: {real[0] / name}: {what}\n"
+    assert told.errors == f"conform: {real[0] / name}: {statement}\n"
     assert told.code == USAGE
 
 

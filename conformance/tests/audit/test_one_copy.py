@@ -34,7 +34,7 @@ def test_a_copy_that_agrees_with_itself(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "what"),
+    ("values", "statement"),
     [
         (
             {"high_watermark": 5},
@@ -53,9 +53,9 @@ def test_a_copy_that_agrees_with_itself(capsys, tmp_path):
         ),
     ],
 )
-def test_a_checkpoint_beyond_the_log_end(capsys, tmp_path, values, what):
+def test_a_checkpoint_beyond_the_log_end(capsys, tmp_path, values, statement):
     code, found = findings(capsys, broker(tmp_path / "broker1", batches(0, 0, 0), **values))
-    assert (code, what in found) == (VIOLATED, True)
+    assert (code, statement in found) == (VIOLATED, True)
 
 
 def test_a_high_watermark_below_the_log_start_may_lag(capsys, tmp_path):
@@ -67,7 +67,7 @@ def test_a_high_watermark_below_the_log_start_may_lag(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "what"),
+    ("values", "statement"),
     [
         (
             {"high_watermark": None},
@@ -79,12 +79,12 @@ def test_a_high_watermark_below_the_log_start_may_lag(capsys, tmp_path):
         ),
     ],
 )
-def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
-    assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0), **values)) == (UNDECIDED, [what])
+def test_what_is_absent_is_not_decided(capsys, tmp_path, values, statement):
+    assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0), **values)) == (UNDECIDED, [statement])
 
 
 @pytest.mark.parametrize(
-    ("epochs", "what"),
+    ("epochs", "statement"),
     [
         (
             [(0, 0), (1, 1)],
@@ -117,8 +117,8 @@ def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
         ),
     ],
 )
-def test_leader_epochs_that_disagree_with_the_log(capsys, tmp_path, epochs, what):
-    assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0, 1, 1), epochs=epochs)) == (VIOLATED, [what])
+def test_leader_epochs_that_disagree_with_the_log(capsys, tmp_path, epochs, statement):
+    assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0, 1, 1), epochs=epochs)) == (VIOLATED, [statement])
 
 
 @pytest.mark.parametrize("name", ["recovery-point", "cleaner", "log-start"])
@@ -146,14 +146,14 @@ def test_what_else_a_log_folder_holds_is_no_partition(capsys, tmp_path):
 
 def test_leader_epochs_that_begin_above_the_log_start(capsys, tmp_path):
     """DeleteRecords has moved the log start, and kill -9 came before its checkpoint."""
-    what = (
+    statement = (
         "the leader-epoch-checkpoint of broker1 begins at offset 1, above the log start offset 0: the checkpoint of the"
         " log start offset lags"
     )
     log = batches(0, 0, 1)
-    assert findings(capsys, broker(tmp_path / "broker1", log, epochs=[(0, 1), (1, 2)])) == (DONE, [what])
+    assert findings(capsys, broker(tmp_path / "broker1", log, epochs=[(0, 1), (1, 2)])) == (DONE, [statement])
     code, found = findings(capsys, broker(tmp_path / "whole_epoch" / "broker1", log, epochs=[(1, 2)]))
-    assert (code, found) == (DONE, [what.replace("offset 1", "offset 2")])
+    assert (code, found) == (DONE, [statement.replace("offset 1", "offset 2")])
     code, found = findings(capsys, broker(tmp_path / "wrong" / "broker1", log, epochs=[(1, 1)]))
     assert (code, len(found)) == (VIOLATED, 2)
 
@@ -191,7 +191,7 @@ def test_leader_epochs_of_the_log_that_go_back(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rest", "what"),
+    ("rest", "statement"),
     [
         (b"\0\0\0", "the batch has 3 of at least 61 bytes"),
         (batch(2, ["lost"])[:-1], "the batch has 71 of its 72 bytes"),
@@ -199,11 +199,11 @@ def test_leader_epochs_of_the_log_that_go_back(capsys, tmp_path):
         (batch(2, ["lost"])[:-2] + b"\0\0", "the batch says CRC b00dc861, and its bytes have "),
     ],
 )
-def test_a_torn_end_is_what_a_loss_of_power_leaves(capsys, tmp_path, rest, what):
+def test_a_torn_end_is_what_a_loss_of_power_leaves(capsys, tmp_path, rest, statement):
     folder = broker(tmp_path / "broker1", [*batches(0, 0), rest], high_watermark=2, recovery_point=2)
     code, (found,) = findings(capsys, folder)
     where = folder / "t-0" / "00000000000000000000.log"
-    assert found.startswith(f"{where}: byte 140: {what}")
+    assert found.startswith(f"{where}: byte 140: {statement}")
     assert found.endswith(": the log is torn at its end, as a loss of power leaves it; Kafka cuts it at offset 2")
     assert code == DONE
 
@@ -240,7 +240,7 @@ def test_several_segments_are_one_log(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("segments", "what"),
+    ("segments", "statement"),
     [
         (
             {0: [*batches(0, 0), *batches(0, start=1)]},
@@ -257,10 +257,10 @@ def test_several_segments_are_one_log(capsys, tmp_path):
         ({0: [batch(0, ["a"], magic=1)]}, "00000000000000000000.log: byte 0: message format 1, of before Kafka 0.11"),
     ],
 )
-def test_segments_that_are_reordered_foreign_or_old(capsys, tmp_path, segments, what):
+def test_segments_that_are_reordered_foreign_or_old(capsys, tmp_path, segments, statement):
     told = audit(capsys, broker(tmp_path / "broker1", [], segments=segments))
     (line,) = lines_of(told.errors, tmp_path / "broker1" / "t-0")
-    assert line.startswith(f"conform: {what}")
+    assert line.startswith(f"conform: {statement}")
     assert told.code == USAGE
 
 
@@ -299,7 +299,7 @@ def test_snapshots_that_agree_with_the_log(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("offset", "said", "what"),
+    ("offset", "said", "statement"),
     [
         (3, (7, 1, 2, 2, 0), "epoch 1; the log says 0"),
         (3, (7, 0, 2, 1, 0), "last offset 1; the log says 2"),
@@ -309,26 +309,26 @@ def test_snapshots_that_agree_with_the_log(capsys, tmp_path):
         (5, (7, 1, 0, 4, 0), "first offset of the open transaction 0; the log says 4"),
     ],
 )
-def test_a_snapshot_that_disagrees_with_the_log(capsys, tmp_path, offset, said, what):
+def test_a_snapshot_that_disagrees_with_the_log(capsys, tmp_path, offset, said, statement):
     folder = broker(tmp_path / "broker1", TRANSACTION, snapshots={offset: snapshot(said)})
     assert findings(capsys, folder) == (
         VIOLATED,
-        [f"{offset:020}.snapshot of broker1 says of producer 7: {what}"],
+        [f"{offset:020}.snapshot of broker1 says of producer 7: {statement}"],
     )
 
 
 def test_a_snapshot_of_a_producer_that_the_log_lacks(capsys, tmp_path):
     folder = broker(tmp_path / "broker1", TRANSACTION, snapshots={4: snapshot((8, 0, 3, 3, -1))})
-    what = (
+    statement = (
         "00000000000000000004.snapshot of broker1 says that producer 8 wrote offset 3, and no batch of the log is of it"
     )
-    assert findings(capsys, folder) == (VIOLATED, [what])
+    assert findings(capsys, folder) == (VIOLATED, [statement])
 
 
 def test_a_snapshot_beyond_the_log_end(capsys, tmp_path):
     folder = broker(tmp_path / "broker1", TRANSACTION, snapshots={6: snapshot()})
-    what = "broker1 has 00000000000000000006.snapshot, beyond its log end offset 5: the log was longer once"
-    assert findings(capsys, folder) == (VIOLATED, [what])
+    statement = "broker1 has 00000000000000000006.snapshot, beyond its log end offset 5: the log was longer once"
+    assert findings(capsys, folder) == (VIOLATED, [statement])
 
 
 def test_what_a_snapshot_remembers_of_deleted_segments_is_not_compared(capsys, tmp_path):

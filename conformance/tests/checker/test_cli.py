@@ -20,6 +20,7 @@ from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
 from conformance.tests.support.engine import COUNTER as PLAIN_COUNTER
 from conformance.tests.support.engine import checking, searched_to, verdict_of, with_rows
 from conformance.tests.support.programs import ran
+from conformance.tests.support.small_models import action, claim, define, entries, helper, in_the_language, model, state
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.comparisons import published
@@ -37,59 +38,38 @@ from isrcheck.models import registry
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import NotCertifiedError
 
-COUNTER = '''\
-"""A counter that goes up, step by step.
-
-Left out: going down.
-"""
-
-from isrcheck.language import action, always, always_step, sometimes, terminal
-from isrcheck.language import between, bound, budget, field, require, setting, switch
-
-class Configuration:
-    most = bound(5, "how far it counts", least=1, option="--most")
-    leaps = budget(0, "steps of two", option="--leaps")
-    limit = setting(9, "what is promised of the count", least=0, option="--limit")
-    goal = setting(5, "what has to be reached", least=0, option="--goal")
-    EXCUSED = switch(False, "nothing is promised at all")
-
-class State:
-    count = field(values=between(0, "most"))
-    leaps_done = field(values=between(0, 3))
-
-@action
-def counter_steps(s):
-    require(s.count < s.most)
-    s.count += 1
-
-@action
-def counter_leaps(s):
-    require(s.leaps_done < s.leaps)
-    require(s.leaps_done < 3)
-    require(s.count + 1 < s.most)
-    s.count += 2
-    s.leaps_done += 1
-
-def is_excused(s):
-    return s.EXCUSED
-
-@always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
-def stays_within(s):
-    """The count stays within its limit."""
-    return s.count <= s.limit
-
-@always_step
-def goes_up(before, after):
-    return after.count > before.count
-
-@sometimes
-def gets_there(s):
-    return s.count == s.goal
-
-@terminal
-def may_end(s):
-    return True
-'''
+COUNTER = in_the_language(
+    model(
+        '"""A counter that goes up, step by step.\n\nLeft out: going down.\n"""\n',
+        entries(
+            'most = bound(5, "how far it counts", least=1, option="--most")',
+            'leaps = budget(0, "steps of two", option="--leaps")',
+            'limit = setting(9, "what is promised of the count", least=0, option="--limit")',
+            'goal = setting(5, "what has to be reached", least=0, option="--goal")',
+            'EXCUSED = switch(False, "nothing is promised at all")',
+        ),
+        state('count: between(0, "most")', "leaps_done: between(0, 3)"),
+        action("counter_steps(s)", "require(s.count < s.most)", "s.count += 1"),
+        action(
+            "counter_leaps(s)",
+            "require(s.leaps_done < s.leaps)",
+            "require(s.leaps_done < 3)",
+            "require(s.count + 1 < s.most)",
+            "s.count += 2",
+            "s.leaps_done += 1",
+        ),
+        helper("is_excused(s)", "s.EXCUSED"),
+        define(
+            "always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)",
+            "stays_within(s)",
+            '"""The count stays within its limit."""',
+            "return s.count <= s.limit",
+        ),
+        claim("always_step", "goes_up(before, after)", "after.count > before.count"),
+        claim("sometimes", "gets_there(s)", "s.count == s.goal"),
+        claim("terminal", "may_end(s)", "True"),
+    )
+)
 
 CONFIGURATION = """
 class Configuration:
@@ -285,8 +265,8 @@ def test_the_json_object_has_exactly_the_documented_keys(check_json):
         has_keys(one, PROPERTY_KEYS)
         assert one["verdict"] in WORDS
         assert one["kind"] in {"always", "always_step", "sometimes"}
-    for action in run["actions"].values():
-        has_keys(action, {"fired": int, "new": int})
+    for counts in run["actions"].values():
+        has_keys(counts, {"fired": int, "new": int})
     assert all(isinstance(value, str) for value in run["configuration"].values())
     assert run["engine"] == "local"
     assert re.fullmatch("[0-9a-f]{64}", run["digest"])
@@ -874,12 +854,13 @@ def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
 
 def test_progress_fits_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "60")
+    columns = 60
+    monkeypatch.setenv("COLUMNS", str(columns))
     line = ProgressLine("kafka, protocol 0.10")
     line.report(Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
     shown = capsys.readouterr().err.removeprefix("\r\x1b[K")
     assert shown.startswith("kafka, protocol 0.10: 31 s, depth 26")
-    assert len(shown) < 60
+    assert len(shown) < columns
 
 
 def test_memory_refused_by_the_machine_is_reported_as_such(tmp_path, monkeypatch, capsys):

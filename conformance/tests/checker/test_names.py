@@ -14,17 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.small_models import (
-    action,
-    block,
-    claim,
-    configuration,
-    define,
-    domain,
-    helper,
-    model,
-    state,
-)
+from conformance.tests.support.small_models import action, block, claim, define, domain, entries, helper, model, state
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.proofs.prove import prove
@@ -319,7 +309,7 @@ def looks(s, x: One):
     Case(
         "a_member_of_an_enumeration_has_the_name_of_an_entry",
         model(
-            configuration('most = bound(3, "a bound", least=1)'),
+            entries('most = bound(3, "a bound", least=1)'),
             block("Limit(IntEnum)", "most = 2"),
             state("total: between(0, 3)"),
             action("adds(s)", "require(s.total == 0)", "for x in range(Limit.most):", "    s.total += 1"),

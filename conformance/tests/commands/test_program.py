@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -287,5 +288,5 @@ def test_a_missing_home_is_reported_once(monkeypatch: pytest.MonkeyPatch, capfd:
     monkeypatch.setattr(Path, "home", nowhere)
     cache.own_folder.cache_clear()
     assert cache.cache_folder() == cache.cache_folder()
-    assert cache.cache_folder().stat().st_mode & 0o777 == 0o700
+    assert stat.S_IMODE(cache.cache_folder().stat().st_mode) == stat.S_IRWXU
     assert capfd.readouterr().err.count("\n") == 1

@@ -148,7 +148,7 @@ def test_recordings_of_3_9_need_the_rule(path: Path, values: dict[str, int], lin
 # ------------------------------------------------------------------------------------- one thing that is not true
 
 
-@pytest.mark.recorded
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count == 7, last=lambda count: count != 7)
 )

@@ -18,6 +18,7 @@ from conformance.tests.support.places import RECORDINGS
 from conformance.tests.support.programs import ran
 from isrcheck import __main__ as isrcheck
 from isrcheck.checker import cli as check
+from isrcheck.commands.exit_codes import DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance import cli as conform
 from isrcheck.traces import cli as trace
 
@@ -85,34 +86,27 @@ def test_bad_arguments_are_one_line(words: str, tmp_path: Path) -> None:
     assert done.err.startswith("isrcheck: ")
 
 
+COMMAND_CHOICE = "isrcheck: argument COMMAND: invalid choice:"
+SHELL_CHOICE = "isrcheck: argument shell: invalid choice:"
+VERSION_OPTION = "check: --kafka-versoin is no option of doctor"
+
+
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "says", "meant"),
     [
-        (
-            "docter server.properties",
-            f"isrcheck: argument COMMAND: invalid choice: 'docter' ({WORDS}); did you mean doctor?",
-        ),
-        ("chek kafka", f"isrcheck: argument COMMAND: invalid choice: 'chek' ({WORDS}); did you mean check?"),
-        (
-            "completion fishy",
-            "isrcheck: argument shell: invalid choice: 'fishy' (choose from 'bash', 'zsh', 'fish'); did you mean fish?",
-        ),
-        ("check docter FILE", "check: there is no model and no form docter of check; did you mean doctor?"),
-        ("check swep", "check: there is no model and no form swep of check; did you mean sweep?"),
-        (
-            "doctor FILE --kafka-versoin 3.9",
-            "check: --kafka-versoin is no option of doctor; did you mean --kafka-version?",
-        ),
-        (
-            "doctor FILE --kafka-versoin=3.9",
-            "check: --kafka-versoin is no option of doctor; did you mean --kafka-version?",
-        ),
-        ("doctor --topci-name t FILE", "check: there is no option --topci-name; did you mean --topic-name?"),
+        ("docter server.properties", f"{COMMAND_CHOICE} 'docter' ({WORDS})", "doctor"),
+        ("chek kafka", f"{COMMAND_CHOICE} 'chek' ({WORDS})", "check"),
+        ("completion fishy", f"{SHELL_CHOICE} 'fishy' (choose from 'bash', 'zsh', 'fish')", "fish"),
+        ("check docter FILE", "check: there is no model and no form docter of check", "doctor"),
+        ("check swep", "check: there is no model and no form swep of check", "sweep"),
+        ("doctor FILE --kafka-versoin 3.9", VERSION_OPTION, "--kafka-version"),
+        ("doctor FILE --kafka-versoin=3.9", VERSION_OPTION, "--kafka-version"),
+        ("doctor --topci-name t FILE", "check: there is no option --topci-name", "--topic-name"),
     ],
 )
-def test_a_misspelt_word_gets_the_word_that_was_meant(words: str, says: str, tmp_path: Path) -> None:
+def test_a_misspelt_word_gets_the_word_that_was_meant(words: str, says: str, meant: str, tmp_path: Path) -> None:
     done = ran(f"isrcheck {words}", folder=tmp_path)
-    assert (done.code, done.out, done.err) == (2, "", f"{says}\n")
+    assert (done.code, done.out, done.err) == (2, "", f"{says}; did you mean {meant}?\n")
 
 
 def test_the_help_names_the_commands(tmp_path: Path) -> None:
@@ -163,10 +157,8 @@ def test_bash_completes_words(words: str, last: str, found: set[str], bash_scrip
     (tmp_path / "script").write_text(bash_script)
     (tmp_path / "my_protocol.py").write_text(OWN)
     function = f"_shtab_{words.partition(' ')[0]}"
-    done = subprocess.run(
-        ["bash", "--norc", "-c", COMPLETE.format(words=words, last=last, function=function)],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+    shell = ["bash", "--norc", "-c", COMPLETE.format(words=words, last=last, function=function)]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == ""
     assert set(done.stdout.split()) == found
 
@@ -196,13 +188,9 @@ def test_fish_completes_words(words: str, found: set[str], tmp_path: Path) -> No
     (tmp_path / "script").write_text(ran("isrcheck completion fish", folder=tmp_path).out)
     (tmp_path / "my_protocol.py").write_text(OWN)
     lines = ["source script", f"complete -C '{words}' | string replace -r '\\t.*' ''"]
-    done = subprocess.run(
-        [str(FISH), "-c", "; ".join(lines)],
-        cwd=tmp_path,
-        env=os.environ | {"HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+    shell = [str(FISH), "-c", "; ".join(lines)]
+    home = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(shell, cwd=tmp_path, env=home, capture_output=True, text=True)
     assert done.stderr == ""
     assert set(done.stdout.split()) == found
 
@@ -231,11 +219,11 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(folder)
     (folder / "my_protocol.py").write_text(OWN)
     if not (folder / "mine").exists():
-        assert check.main(["my_protocol.py", "--out", "mine"]) == 12
+        assert check.main(["my_protocol.py", "--out", "mine"]) == VIOLATED
     if not (folder / "cuts").exists():
-        assert check.main(["cap", "--records", "1", "--out", "cuts"]) == 12
+        assert check.main(["cap", "--records", "1", "--out", "cuts"]) == VIOLATED
     if not (folder / "counterexamples").exists():
-        assert check.main(["kafka", "--protocol", "0.10", "--bound", "6"]) == 12
+        assert check.main(["kafka", "--protocol", "0.10", "--bound", "6"]) == VIOLATED
     if not (folder / "my_run.ndjson").exists():
         assert conform.main(["run", "--steps", "50", "--log", "my_run.ndjson"]) == 0
         assert conform.main(["run", "--steps", "50"]) == 0
@@ -272,15 +260,14 @@ def test_examples_of_the_help_work(
     code = MAINS[name](words)
     told = capsys.readouterr()
     if "explore" in words and "--browser" not in words:
-        assert (code, told.err) == (
-            2, "trace: explore needs a terminal for input and output; without one use: trace show FILE\n",
-        )  # fmt: skip
+        says = "trace: explore needs a terminal for input and output; without one use: trace show FILE\n"
+        assert (code, told.err) == (USAGE, says)
         return
     # Other examples leave traces that no timing of the executable cluster can produce.
     on_any_trace = example.startswith(
         ("conform replay counterexamples", "conform serve --trace counterexamples/latest", "conform script")
     )
-    assert code in (0, 12) or (code in (3, 21) and on_any_trace), told.err
+    assert code in (DONE, VIOLATED) or (code in (UNDECIDED, NOTHING) and on_any_trace), told.err
     assert told.out
 
 

@@ -42,7 +42,7 @@ def test_a_help_text_says_the_default():
                 key = words, action.option_strings[-1]
                 said[key], real[key] = told[1].removeprefix("./"), IN_WORDS.get(key, str(action.default))
     assert said == real
-    assert len(said) > 20, "the texts are read"
+    assert ("conform serve", "--port") in said, "the texts are read"
 
 
 @pytest.mark.parametrize("command", ["replay", "run", "serve"])

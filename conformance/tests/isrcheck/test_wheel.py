@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from isrcheck.commands.exit_codes import VIOLATED
 
 CITED = re.compile(r"\]\(((?:\.\./)*(?:models|checker|traces|conformance)/[^)#]+)\)")
 """A link of a document to a file of the product."""
@@ -96,7 +97,7 @@ def test_everything_works_after_installation(installed):
     assert code == 0
     assert closing is not None, out
     assert closing[1] == closing[2]
-    assert installed("check", "kafka", "--protocol", "0.10", "--bound", "6", "--report", "report")[0] == 12
+    assert installed("check", "kafka", "--protocol", "0.10", "--bound", "6", "--report", "report")[0] == VIOLATED
     code, out = installed("trace", "page", "counterexamples/latest", "-o", "page.html")
     assert (code, out) == (0, "page.html\n")
     headline = "<h1>A member of the ISR lacks a record that readers have seen: broker 1 cuts it from its log"

@@ -13,6 +13,9 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import holds
 
 GENERATIONS = tuple(MODEL.protocols)
+TWO_REPLICAS = {"min_insync_replicas": 1, "replicas": 2, "start_isr": 3}
+UNCLEAN = TWO_REPLICAS | {"unclean_elections": 1, "bounces": 0}
+BY_EPOCH = {"POSITION_CHECK": PositionCheck.END_OFFSET_AND_EPOCH}
 SINCE_2_4 = GENERATIONS[5:]
 
 
@@ -91,10 +94,8 @@ def test_a_consumer_that_follows_a_new_leader_reads_from_it():
     """Kafka: SubscriptionState.maybeValidatePosition forgets the preferred read replica."""
     partition = Partition("2.4", follower_fetching=True, min_insync_replicas=1).append(1).replicate(1).replicate(2)
     partition.do("leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2")
-    partition.do("consumer_is_sent_to_follower 0 by 0 to 2")
-    partition.do(
-        "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1"
-    )
+    partition.do("consumer_is_sent_to_follower 0 by 0 to 2", "controller_fails_over to 1")
+    partition.do("broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1")
     assert partition.state.preferred_read_replica[0] == NONE
 
 
@@ -134,12 +135,8 @@ def test_an_open_transaction_hides_the_backlog_of_a_read_committed_consumer(prot
 
 def test_a_consumer_of_committed_records_skips_markers_and_aborted_records():
     partition = Partition("2.1", transactions=1, isolation_level=IsolationLevel.READ_COMMITTED, min_insync_replicas=1)
-    partition.append(1).do(
-        "leader_shrinks_isr 0 by {1,2}",
-        "producer_appends_in_transaction at 0 in 0",
-        "coordinator_aborts 0",
-        "leader_appends_marker of 0 at 0",
-    ).append(1)
+    partition.append(1).do("leader_shrinks_isr 0 by {1,2}", "producer_appends_in_transaction at 0 in 0")
+    partition.do("coordinator_aborts 0", "leader_appends_marker of 0 at 0").append(1)
     assert partition.read_all() == 4
     assert [partition.state.consumed_record[0][offset] for offset in range(4)] == [0, NONE, NONE, 2]
 
@@ -150,9 +147,8 @@ def test_a_consumer_of_committed_records_skips_markers_and_aborted_records():
 )
 def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, lag, epoch, skipped):
     """The lag is wrong until the next fetch: a reset tells the consumer nothing of the end of the log."""
-    partition = Partition(
-        "2.4", delete_records=1, auto_offset_reset=AutoOffsetReset[policy], min_insync_replicas=1, start_isr=1
-    )
+    alone = {"min_insync_replicas": 1, "start_isr": 1}
+    partition = Partition("2.4", delete_records=1, auto_offset_reset=AutoOffsetReset[policy], **alone)
     partition.append(1).do("consumer_fetches 0 at 0").append(2)
     assert not partition.can("consumer_is_out_of_range 0 at 0")
     assert not partition.can("consumer_is_out_of_range 0 at 1")  # a follower, whose log is empty
@@ -168,9 +164,7 @@ def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, lag, 
 
 def after_an_unclean_election(**values):
     """The consumer has read record b of epoch 1; then broker 0, which has record a of epoch 0, leads epoch 2."""
-    partition = Partition(
-        "2.4", min_insync_replicas=1, replicas=2, start_isr=3, unclean_elections=1, bounces=0, **values
-    )
+    partition = Partition("2.4", **UNCLEAN, **values)
     partition.append(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
     partition.do("consumer_follows_new_leader 0 of 1", "consumer_fetches 0 at 1")
     partition.do("broker_crashes 1", "controller_elects_unclean 0", "broker_becomes_leader 0 in epoch 2")
@@ -187,18 +181,16 @@ def test_a_consumer_that_looks_only_at_the_end_offset_misses_a_log_of_the_same_l
     missed = after_an_unclean_election()
     assert (missed.state.position[0], bool(missed.state.has_skipped[0])) == (1, False)
     assert not promise(missed, "truncation_is_detected")
-    noticed = after_an_unclean_election(POSITION_CHECK=PositionCheck.END_OFFSET_AND_EPOCH)
+    noticed = after_an_unclean_election(**BY_EPOCH)
     assert (noticed.state.position[0], bool(noticed.state.has_skipped[0])) == (1, True)
     assert promise(noticed, "truncation_is_detected")
-    again = after_an_unclean_election(
-        POSITION_CHECK=PositionCheck.END_OFFSET_AND_EPOCH, auto_offset_reset=AutoOffsetReset.EARLIEST
-    )
+    again = after_an_unclean_election(**BY_EPOCH, auto_offset_reset=AutoOffsetReset.EARLIEST)
     assert again.state.position[0] == 0
 
 
 def test_a_consumer_returns_to_where_the_logs_diverge():
     """The new leader's log ends before the consumer's position: OffsetsForLeaderEpoch tells it where."""
-    partition = Partition("2.4", min_insync_replicas=1, replicas=2, start_isr=3, unclean_elections=1, bounces=0)
+    partition = Partition("2.4", **UNCLEAN)
     partition.append(1).replicate(1).do("leader_shrinks_isr 0 by {1}").append(2)
     assert partition.read_all() == 3
     partition.do("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1")
@@ -208,7 +200,7 @@ def test_a_consumer_returns_to_where_the_logs_diverge():
 
 
 def test_a_consumer_returns_to_an_earlier_epoch():
-    partition = Partition("2.4", min_insync_replicas=1, replicas=2, start_isr=3, unclean_elections=1, bounces=0)
+    partition = Partition("2.4", **UNCLEAN)
     partition.append(1).replicate(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
     assert not partition.can("consumer_fetches 0 at 1")  # fenced
     partition.do("consumer_follows_new_leader 0 of 1", "producer_appends at 1", "producer_appends at 1")
@@ -220,14 +212,14 @@ def test_a_consumer_returns_to_an_earlier_epoch():
 
 
 def test_before_2_3_a_consumer_reads_from_whoever_presumes_leadership():
-    partition = Partition("2.1", min_insync_replicas=1, replicas=2, start_isr=3)
+    partition = Partition("2.1", **TWO_REPLICAS)
     partition.append(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
     assert partition.can("consumer_fetches 0 at 1")
     assert not partition.can("consumer_follows_new_leader 0 of 1")
 
 
 def test_a_consumer_follows_only_leaders_and_never_back():
-    partition = Partition("2.4", min_insync_replicas=1, replicas=2, start_isr=3)
+    partition = Partition("2.4", **TWO_REPLICAS)
     partition.do("controller_fails_over to 1")
     assert not partition.can("consumer_follows_new_leader 0 of 1")  # it has not heard yet
     partition.do("broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1")
@@ -239,15 +231,8 @@ def test_a_consumer_follows_only_leaders_and_never_back():
 
 def test_a_consumer_without_a_reset_policy_stops_at_a_truncation():
     """Kafka: LogTruncationException."""
-    partition = Partition(
-        "2.4",
-        min_insync_replicas=1,
-        replicas=2,
-        start_isr=1,
-        unclean_elections=1,
-        auto_offset_reset=AutoOffsetReset.NOTHING,
-    )
-    partition.append(1)
+    values = TWO_REPLICAS | {"start_isr": 1, "unclean_elections": 1}
+    partition = Partition("2.4", **values, auto_offset_reset=AutoOffsetReset.NOTHING).append(1)
     assert partition.read_all() == 1
     partition.do("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1")
     assert not partition.can("consumer_follows_new_leader 0 of 1")
@@ -263,13 +248,9 @@ def failures(protocol, **values):
     names = [one.name for one in instance.properties if one.name in PROMISES]
     found = explore(instance, Limits(memory=4 << 30), only=names)
     assert found.exhausted
-    broken = {}
-    for name in names:
-        one = found.findings[name]
-        depths = tuple(each.path and each.path.depth for each in (one.found, one.permitted))
-        if depths != (None, None):
-            broken[name] = depths
-    return broken, found.distinct
+    kinds = {name: (found.findings[name].found, found.findings[name].permitted) for name in names}
+    depths = {name: tuple(kind.path and kind.path.depth for kind in both) for name, both in kinds.items()}
+    return {name: both for name, both in depths.items() if both != (None, None)}, found.distinct
 
 
 PROMISES = {

@@ -259,6 +259,7 @@ def histories() -> list[str]:
     return [block.text for block in blocks(DOCUMENT) if block.info == ("text",)]
 
 
+@pytest.mark.sampled
 def test_the_document_shows_the_histories_of_the_searches():
     found = [shortest(*one) for several in FINDINGS.values() for one in several]
     assert histories() == ["".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,6 +158,10 @@ def take(instance: Instance, cells: run.Cells, action: str, *ordinals: int) -> r
     return run.take(instance, cells, instance.step(instance.number(action, ordinals)))
 
 
+def exactly(says: str) -> str:
+    return f"^{re.escape(says)}$"
+
+
 def line_of(function: str) -> int:
     return TEXT.splitlines().index(next(line for line in TEXT.splitlines() if line.startswith(f"def {function}("))) + 1
 
@@ -203,13 +208,9 @@ def test_a_false_guard_means_that_there_is_no_step(instance: Instance) -> None:
 
 
 def test_subsets_list_their_members(instance: Instance) -> None:
-    enabled = [
-        (nodes, items)
-        for nodes in range(4)
-        for items in range(8)
-        if take(instance, start(instance), "gives", nodes, items) is not None
-    ]
-    assert enabled == [(nodes, items) for nodes in (1, 3) for items in (4, 5, 6, 7)]
+    chosen = itertools.product(range(4), range(8))
+    enabled = [sets for sets in chosen if take(instance, start(instance), "gives", *sets) is not None]
+    assert enabled == [*itertools.product((1, 3), (4, 5, 6, 7))]
 
 
 def test_successors_come_in_the_order_of_the_steps(instance: Instance) -> None:
@@ -232,12 +233,7 @@ def test_successors_come_in_the_order_of_the_steps(instance: Instance) -> None:
     ("cells", "action", "ordinals", "says"),
     [
         ({"count_1": 3}, "adds", (1,), "adds 1: 4 is written to count, whose values are -1..3"),
-        (
-            {"count_0": 3},
-            "indexes",
-            (0,),
-            "indexes 0: index 3 of holds is outside 0..2; test the index before it is used",
-        ),
+        ({"count_0": 3}, "indexes", (0,), "indexes 0: index 3 of holds is outside 0..2; test the index before"),
         ({"count_1": -1}, "indexes", (1,), "indexes 1: index -1 of holds is outside 0..2"),
         ({"count_0": 2}, "asks_beyond", (0,), "asks_beyond {}: index 2 of a subset is outside 0..1"),
         ({"count_0": -1}, "asks_beyond", (3,), "asks_beyond {0,1}: index -1 of a subset is outside 0..1"),
@@ -257,7 +253,7 @@ def test_a_step_that_leaves_a_range_names_the_position(
 def test_a_written_value_names_its_range_and_the_cure(instance: Instance, value: int) -> None:
     state = run.State(instance, start(instance))
     says = f"{value} is written to count, whose values are -1..3; guard the step, or widen the field"
-    with pytest.raises(ModelError, match=f"^{re.escape(says)}$"):
+    with pytest.raises(ModelError, match=exactly(says)):
         state.count[0] = value
     assert state.cells == start(instance)
 
@@ -318,11 +314,8 @@ def test_step_numbers_convert_both_ways(instance: Instance) -> None:
         step = instance.step(number)
         assert instance.number(step.action, step.ordinals) == number
         assert instance.model.actions[step.action_index].name == step.action
-
-
-def test_step_numbers_follow_declaration_then_arguments(instance: Instance) -> None:
-    keys = [(step.action_index, step.ordinals) for step in instance.steps]
-    assert keys == sorted(set(keys))
+    order = [(step.action_index, step.ordinals) for step in instance.steps]
+    assert order == sorted(set(order))
 
 
 @pytest.mark.parametrize(
@@ -337,9 +330,8 @@ def test_step_numbers_follow_declaration_then_arguments(instance: Instance) -> N
     ],
 )
 def test_no_such_step(instance: Instance, action: str, ordinals: tuple[int, ...], says: str) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with pytest.raises(UsageError, match=exactly(says)):
         instance.number(action, ordinals)
-    assert str(refusal.value) == says
 
 
 # ------------------------------------------------------------------------------------------------------------- swaps
@@ -375,30 +367,21 @@ def test_the_taken_action_equals_all_its_versions() -> None:
         step = next(step for step in instance.steps if step.action == "become_follower")
         taken = run.Taken(instance, step)
         for action in model.actions:
-            assert (taken == action.name, taken != action.name) == (
-                action.name == step.action,
-                action.name != step.action,
-            )
+            is_taken = action.name == step.action
+            assert (taken == action.name, taken != action.name) == (is_taken, not is_taken)
 
 
 @pytest.mark.parametrize(
-    ("swaps", "says"),
+    ("action", "other", "says"),
     [
-        (
-            {"leader_expand_isr": "kip_279"},
-            "published has no action leader_expand_isr; did you mean leader_expands_isr?",
-        ),
-        (
-            {"leader_expands_isr": "kip_280"},
-            "published has no protocol kip_280; there are: truncate_to_high_watermark, kip_101, ",
-        ),
+        ("leader_expand_isr", "kip_279", "action leader_expand_isr; did you mean leader_expands_isr?"),
+        ("leader_expands_isr", "kip_280", "protocol kip_280; there are: truncate_to_high_watermark, kip_101, "),
     ],
 )
-def test_no_such_swap(swaps: Mapping[str, str], says: str) -> None:
+def test_no_such_swap(action: str, other: str, says: str) -> None:
     model, protocol = registry.load("published/kip_320")
-    with pytest.raises(UsageError) as refusal:
-        model.instance(protocol, None, swaps)
-    assert str(refusal.value).startswith(says)
+    with pytest.raises(UsageError, match=f"^published has no {re.escape(says)}"):
+        model.instance(protocol, None, {action: other})
 
 
 # ------------------------------------------------------------------------------------------------------ configuration
@@ -419,17 +402,14 @@ def test_no_such_swap(swaps: Mapping[str, str], says: str) -> None:
     ],
 )
 def test_an_impossible_value_is_refused(model: Model, values: Mapping[str, int], says: str) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with pytest.raises(UsageError, match=exactly(says)):
         model.instance(None, values)
-    assert str(refusal.value) == says
 
 
 def test_a_size_that_no_cell_holds_is_refused(model: Model) -> None:
-    with pytest.raises(UsageError) as refusal:
+    says = "field count would hold -1..2147483648: a cell holds -2147483648..2147483647; use smaller bounds"
+    with pytest.raises(UsageError, match=exactly(says)):
         assert model.instance(None, {"top": 1 << 31}).layouts
-    assert str(refusal.value) == (
-        "field count would hold -1..2147483648: a cell holds -2147483648..2147483647; use smaller bounds"
-    )
 
 
 def test_more_steps_than_can_be_numbered_are_refused(tmp_path: Path) -> None:
@@ -471,9 +451,8 @@ def test_values_are_parsed_in_readable_form(model: Model, name: str, word: str, 
     ],
 )
 def test_a_word_that_is_no_value_is_refused(model: Model, name: str, word: str, says: str) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with pytest.raises(UsageError, match=exactly(says)):
         parse(name, model.entries[name], word)
-    assert str(refusal.value) == says
 
 
 def test_a_configuration_never_changes(instance: Instance) -> None:
@@ -507,9 +486,8 @@ def test_no_such_protocol(name: str, protocol: str | None, says: str) -> None:
 
 @pytest.mark.parametrize("name", ["kafkas", "published/kip_32", "examples/three_phase_commit", ""])
 def test_no_such_model(name: str) -> None:
-    with pytest.raises(UsageError) as refusal:
+    with pytest.raises(UsageError, match=f"^no model {name}; "):
         registry.load(name)
-    assert str(refusal.value).startswith(f"no model {name}; ")
 
 
 # ---------------------------------------------------------------------------------------------------- initial states

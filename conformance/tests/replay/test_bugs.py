@@ -199,7 +199,6 @@ def is_seen(bug: Bug, trace: Trace) -> bool:
 def test_every_bug_is_listed_once():
     spoken = [*SEEN, *SEEN_BY_A_GOLDEN_TRACE, *SEEN_BY_A_HISTORY, *SEEN_BY_STEPS, *NEVER_IN_REPLAY]
     assert sorted(spoken, key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
-    assert len(SEEN) + len(SEEN_BY_A_GOLDEN_TRACE) + len(SEEN_BY_A_HISTORY) + len(SEEN_BY_STEPS) == 49
 
 
 @pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)

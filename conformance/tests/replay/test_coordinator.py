@@ -227,12 +227,12 @@ LOADS = tuple(
         (
             WAITS,
             "4.0",
-            "in step 6, the followers of broker 0 have told it that all have 1 records, and its high watermark",
+            "in step 6, the followers of broker 0 have reported that all have 1 records, and its high watermark",
         ),
         (
             KNOWS,
             "4.0",
-            "in step 9, the followers of broker 1 have told it that all have 0 records, and its high watermark",
+            "in step 9, the followers of broker 1 have reported that all have 0 records, and its high watermark",
         ),
         (LOADS, "4.2", "step 10 loads a log in which a record of a consumer group comes behind its conversion"),
         (KEEPS, "4.0", "in step 12, broker 0 fetches from a leader with a lower high watermark, and keeps its own; a"),

@@ -42,7 +42,8 @@ def test_replay_writes_no_field_of_a_broker(module):
         for target in [*targets, node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets:
             if isinstance(target, ast.Attribute):
                 assert isinstance(target.value, ast.Name)
-                assert target.value.id in ("self", *(("one", "fetches") if module in (timing, kraft_timing) else ()))
+                locals_of_timing = ("pair_fetches", "fetches") if module in (timing, kraft_timing) else ()
+                assert target.value.id in ("self", *locals_of_timing)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"setattr", "vars", "delattr", "exec", "eval"}
     private = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]

@@ -161,7 +161,8 @@ def test_the_cluster_shows_the_failure_after_the_last_step_and_not_before(name):
 
 
 def test_most_failures_of_brokers_are_shown():
-    assert len(BROKEN) == 40
+    of_brokers = [name for name, one in HISTORIES.items() if one.model == "kafka"]
+    assert len(BROKEN) / len(of_brokers) > 0.8
 
 
 def test_a_record_is_acknowledged_that_no_log_ever_held():

@@ -18,6 +18,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.exit_codes import DIVERGED, DONE
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.testing import find, must_agree
@@ -95,7 +96,7 @@ def test_the_explorer_finds_hypothesis_failures_in_no_more_steps(
     command = replay_of(path)
     assert path.exists()
     replayed = run_command(command)
-    assert (replayed.returncode, replayed.stderr) == (0, "")
+    assert (replayed.returncode, replayed.stderr) == (DONE, "")
     assert replayed.stdout == f"{path}: replayed, {len(failure.trace)} steps; system and model agree after every step\n"
 
 
@@ -110,7 +111,7 @@ def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
     command = replay_of(path, "hw_off_by_one")
     assert command == f"conform replay {path} --bug hw_off_by_one"
     replayed = run_command(command)
-    assert (replayed.returncode, replayed.stderr) == (20, "")
+    assert (replayed.returncode, replayed.stderr) == (DIVERGED, "")
     assert replayed.stdout.startswith(
         f"{path}: diverges after step 1 (producer_appends at 0), first in high_watermark:\n"
     )
@@ -144,4 +145,4 @@ def test_a_machine_that_fails_in_a_test_run_prints_the_command_that_replays_it(t
     assert "1  producer_appends at 0" in lines
     assert "diverges after step 1 (producer_appends at 0), first in high_watermark:" in lines
     assert command.startswith("conform replay counterexamples/kafka_2.1_behaviour_")
-    assert run_command(command).returncode == 20
+    assert run_command(command).returncode == DIVERGED

@@ -8,9 +8,9 @@ from conformance.tests.support.small_models import (
     action,
     block,
     claim,
-    configuration,
     define,
     domain,
+    entries,
     helper,
     in_the_language,
     model,
@@ -55,7 +55,7 @@ def may_end(s):
 LAMPS = in_the_language(
     model(
         '"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""\n',
-        configuration(
+        entries(
             'lamps = bound(2, "lamps", least=1, option="--lamps")',
             'most = bound(3, "how often they are switched", least=1, option="--most")',
             'limit = setting(2, "how often they may be switched in peace", option="--limit")',
@@ -118,7 +118,7 @@ LAMPS = in_the_language(
 
 JUGS = (
     model(
-        configuration(
+        entries(
             'limit = setting(8, "what is promised of the right jug", option="--limit")',
             'EXCUSED = setting(0, "nothing is promised at all", most=1)',
         ),

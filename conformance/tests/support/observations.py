@@ -354,7 +354,7 @@ class SlowReading:
         if self.recording.has_epochs:
             if s.controller_epoch == before.controller_epoch:
                 return True
-            if told is None:  # perhaps it is told that nobody leads
+            if told is None:  # perhaps the metadata say that nobody leads
                 newest = self.newest_before(len(self.recording.lines)) - self.recording.first_epoch
                 return bool(s.controller_epoch <= newest + self.unseen_elections())
             if told.leader_epoch is None:

@@ -45,9 +45,9 @@ def block(head: str, *lines: str) -> str:
     return f"class {head}:\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def configuration(*entries: str) -> str:
+def entries(*lines: str) -> str:
     """The configuration, with a line for each entry."""
-    return block("Configuration", *entries)
+    return block("Configuration", *lines)
 
 
 def domain(name: str, size: int | str) -> str:

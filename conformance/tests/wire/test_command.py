@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from isrcheck.commands.exit_codes import DONE, USAGE
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.wire.driving.pump import Pump
 
@@ -50,9 +50,9 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
             ["--trace", "x", "--port", "9", "--advertise", "9"],
             "--advertise: a trace is played without a proxy; leave it out",
         ),
-        (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
-        (["--host", "0"], "--host 0: clients cannot connect to it; name an address of this machine"),
-        (["--host", ""], "--host : clients cannot connect to it; name an address of this machine"),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; give an address of this machine"),
+        (["--host", "0"], "--host 0: clients cannot connect to it; give an address of this machine"),
+        (["--host", ""], "--host : clients cannot connect to it; give an address of this machine"),
         (
             ["--host", "192.0.2.1"],
             "192.0.2.1:0: Cannot assign requested address; choose a different one with --port or --host",
@@ -125,4 +125,4 @@ def test_ctrl_c_ends_it_cleanly():
         assert running.stdout.readline() == "there is no broker 7; the brokers are [0, 1, 2]\n"
         running.send_signal(signal.SIGINT)
         out, errors = running.communicate(timeout=10)
-    assert (running.returncode, out, errors) == (130, "", "conform: interrupted\n")
+    assert (running.returncode, out, errors) == (INTERRUPTED, "", "conform: interrupted\n")

@@ -62,7 +62,7 @@ EXPECTED = {
         "a (end offset 1)",
         LOST.format(4, "delivered at offset 0").replace("Record a", "Record b"),
         "consumer 0 has read: b (position 1)",
-        "Consumer 0 has read record b at offset 0; a new one reads a there.",
+        "Consumer 0 has read record b at offset 0; a new consumer reads a there.",
     ],
     "kafka_log_starts_over_below_high_watermark": [
         "nothing (start offset 1, end offset 1)",

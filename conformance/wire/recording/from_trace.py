@@ -48,7 +48,9 @@ LEADERS: Mapping[str, int] = {
 """Steps that show which broker leads, with its position among the arguments."""
 
 LEARNED = (
-    *("broker_becomes_leader", "broker_becomes_follower", "broker_applies_metadata"),
+    "broker_becomes_leader",
+    "broker_becomes_follower",
+    "broker_applies_metadata",
     "broker_reads_configuration",
 )
 

@@ -127,8 +127,10 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
             replica = NO_REPLICA if answer.preferred_read_replica is None else answer.preferred_read_replica
             is_news |= bool(records) or code is not ErrorCode.none or replica != NO_REPLICA
             aborted = (
-                request.make("AbortedTransaction", producer_id=one.producer_id, first_offset=one.first_offset)
-                for one in answer.aborted
+                request.make(
+                    "AbortedTransaction", producer_id=transaction.producer_id, first_offset=transaction.first_offset
+                )
+                for transaction in answer.aborted
             )
             partitions.append(
                 request.make(

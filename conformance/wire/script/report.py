@@ -82,16 +82,16 @@ def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[st
     new = dict((played.committed if is_committed and played.committed else reading).records)
     last = State(trace.instance, trace.states[-1])
     for consumer, read in enumerate(played.consumed):
-        position, had = last.position[consumer], dict(read)
+        reader, position, had = f"Consumer {consumer}", last.position[consumer], dict(read)
         values = " ".join(value for _, value in read) or "nothing"
         yield f"consumer {consumer} has read: {values} (position {position})"
         for offset in range(reading.start_offset, position):
             before, now = had.get(offset), new.get(offset)
             if before is None and now is not None:
-                yield f"Consumer {consumer} is past offset {offset} without record {now}, which a new one reads there."
+                yield f"{reader} is past offset {offset} without record {now}, which a new consumer reads there."
             elif before is not None and before != now:
-                there = "nothing" if now is None else now
-                yield f"Consumer {consumer} has read record {before} at offset {offset}; a new one reads {there} there."
+                instead = f"a new consumer reads {now or 'nothing'} there"
+                yield f"{reader} has read record {before} at offset {offset}; {instead}."
 
 
 def code_of(trace: Trace, played: Played) -> int:

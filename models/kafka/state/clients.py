@@ -157,8 +157,8 @@ def expected_sequence(s):
 
 
 def may_know_leader(s, leader):
-    """The producer may regard the broker as the leader. Since 2.2 it ignores metadata of leader epochs earlier than the
-    one that it has heard of (KAFKA-7738)."""
+    """The producer may regard the broker as the leader. Since 2.2 it ignores metadata of leader epochs earlier than
+    what it has heard (KAFKA-7738)."""
     return not s.STALE_METADATA_IGNORED or s.leader_epoch[leader] >= s.heard_leader_epoch
 
 

@@ -6,7 +6,7 @@ Model file: MCVoting.cfg, with three acceptors, two values, ballots 0 to 2, and 
 The same: every state and step. Different: a vote is an entry of an array, because an acceptor votes at most once in a
 ballot. `vote_for` has three more parameters: the quorum that shows that the value is safe, the ballot after the one in
 which that quorum voted last (0 if it never did), and the acceptor that voted for the value there (if none had to, the
-one that the quorum leaves out). TLC generates a successor for each of them. That voting refines the module Consensus is
+acceptor outside the quorum). TLC generates a successor for each of them. That voting refines the module Consensus is
 not stated; `agreement` says what it means.
 """
 

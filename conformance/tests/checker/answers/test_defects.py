@@ -266,7 +266,7 @@ def test_what_no_model_expresses_is_said(ask):
 def test_without_rebalancing_a_missed_demotion_does_not_happen(ask):
     found = exposed(ask, Case("2.1", **DURABLE), "missed_demotion")
     assert (found.word, found.depth, found.source) == (Word.VIOLATED, 11, Source.SEARCHED)
-    assert trace_of(found.history).length == 11
+    assert trace_of(found.history).length == found.depth
     still = exposed(ask, Case("2.1", leader_rebalance=False, **DURABLE), "missed_demotion")
     assert [(part.result.word.value, part.result.reach) for part in still.parts] == [("HOLDS", "to the end")]
 

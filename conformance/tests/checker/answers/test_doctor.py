@@ -48,9 +48,9 @@ REFUSED_BY_MODEL = UsageError("the model refuses it")
 
 @pytest.fixture
 def fake(monkeypatch):
-    one = Fake()
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: one)
-    return one
+    answerer = Fake()
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: answerer)
+    return answerer
 
 
 @pytest.fixture
@@ -639,7 +639,7 @@ def test_ctrl_c_says_what_is_known(ask, fake):
 
 def test_the_time_of_an_answer_is_shared_by_its_questions(ask, fake, monkeypatch):
     """The first question gets about half of the time, and none more than what is left."""
-    slept = [0.0]
+    seconds, slept = 1000, [0.0]
     monotonic = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
     answer = fake.answer
@@ -649,10 +649,10 @@ def test_the_time_of_an_answer_is_shared_by_its_questions(ask, fake, monkeypatch
         return answer(case, question, limits)
 
     fake.answer = sleeping
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9 --seconds 1000", t=DURABLE, b=BROKER)
-    assert code in (0, 3)
-    assert sum(fake.seconds) <= 1000
-    assert 200 < fake.seconds[0] < 600
+    code, text, _ = ask(f"{DURABLE_3_9} --seconds {seconds}", t=DURABLE, b=BROKER)
+    assert code in (SAFE, UNDECIDED)
+    assert sum(fake.seconds) <= seconds
+    assert 0.2 * seconds < fake.seconds[0] < 0.6 * seconds
     assert text
 
 
@@ -724,15 +724,15 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
         "  Now: not every replica is in sync: 1 partition more (c-0)",
     ]
     _, content = ask_json("--describe topics --kafka-version 3.9")
-    assert content["now"] == {
-        "without_leader": ["a-0"],
-        "below_min_isr": ["b-0", "b-1"],
-        "under_replicated": ["c-0"],
-    }
-    _, text, _ = ask("--describe topics --kafka-version 3.9 --topic-name a")
-    assert labelled(text)["Now"] == [
-        "a-0 has no leader: nothing can be written or read until a broker of its ISR (2) is up"
-    ]
+    now = {"without_leader": ["a-0"], "below_min_isr": ["b-0", "b-1"], "under_replicated": ["c-0"]}
+    assert content["now"] == now
+    _, alone, _ = ask("--describe topics --kafka-version 3.9 --topic-name a")
+    assert [f"  Now: {line}" for line in labelled(alone)["Now"]] == text.splitlines()[2:3]
+
+
+SECONDS, SECONDS_WITH_PLUGINS, ONE_SCREEN = 30, 12, 15
+"""The most processor seconds for a large cluster, and for one with hundreds of unknown keys; the most lines of an
+answer about a cluster."""
 
 
 @pytest.mark.sampled
@@ -744,8 +744,8 @@ def test_ten_thousand_partitions_take_seconds(ask):
     began = time.process_time()
     _, text, _ = ask("--describe topics --kafka-version 3.9", topics=topics)
     assert "  1,000 topics with 10,000 partitions, 3 distinct cases, Kafka 3.9 (--kafka-version)" in text
-    assert time.process_time() - began < 30
-    assert len(text.splitlines()) < 15
+    assert time.process_time() - began < SECONDS
+    assert len(text.splitlines()) < ONE_SCREEN
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input
@@ -764,13 +764,13 @@ def test_the_settings_of_plugins_are_compared_with_kafkas_once(ask):
     described = f"{topics}All configs for broker 1 are:\n{plugins}"
     began = time.process_time()
     ask("--describe d --kafka-version 3.9", d=described)
-    assert time.process_time() - began < 12
+    assert time.process_time() - began < SECONDS_WITH_PLUGINS
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a\u202eb", "<script>alert(1)</script>", "a\x07"])
 def test_hostile_names_are_text(ask, ask_json, name):
     code, text, err = ask("--describe topics --kafka-version 3.9 --report DIR", topics=describe(name, 1))
-    assert code in (0, 12)
+    assert code in (SAFE, VIOLATED)
     assert not {"\x1b", "\u202e", "\x07"} & set(text + err)
     page = Path("DIR/index.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
@@ -790,7 +790,7 @@ def test_hostile_names_are_text(ask, ask_json, name):
         ("published --details", "--details goes with the matrix, one model or a cluster; leave --details out"),
         ("--config t --engine z3",
          "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3"),
-        ("--config t --fail-on loss", "--fail-on loss: 'loss' is none of can-lose, defects, unknown"),
+        ("--config t --fail-on loss", "--fail-on loss: 'loss' is not one of can-lose, defects, unknown"),
         ("doctor", "doctor needs a file, as in: isrcheck doctor server.properties topics.txt"),
         ("doctor t --no-such 3", "--no-such is no option of doctor; see isrcheck doctor --help"),
         ("--broker a --broker b", "b:2: the files mix versions: inter.broker.protocol.version=2.4 here and 2.1 in a:2;"
@@ -831,7 +831,6 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
 
 def test_details_have_the_advice_of_a_defect(ask, fake):
     """Every single setting that avoids 8.7b costs availability; none is needed if consumers read from leaders only."""
-
     fake.rule = saying(LOST, "high_watermark_of_a_diverging_response")
     _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
     assert labelled(text)["Defect"][3] == "known as KAFKA-14704"
@@ -845,7 +844,7 @@ def test_details_have_the_advice_of_a_defect(ask, fake):
 def test_details_say_which_generation_was_searched(ask):
     """What no known defect of 1.0 explains is searched in 2.4; with the fake, all searches are those of 3.7."""
     _, text, _ = ask("--config t --kafka-version 1.0 --details", t=DURABLE)
-    assert ("Searched (all but the known defects: in a generation in which these are repaired)") in text.splitlines()
+    assert "Searched (all but the known defects: in a generation in which these are repaired)" in text.splitlines()
     _, text, _ = ask("--config t --kafka-version 3.9 --details")
     assert "Searched" in text.splitlines()
     assert "  a broker crashes  kafka 3.7  to the end  1,234 states" in text.splitlines()
@@ -856,17 +855,15 @@ def test_a_quick_answer_writes_no_trace(ask, tmp_path):
     assert not (tmp_path / "counterexamples").exists()
 
 
-@pytest.mark.parametrize(("acks", "code"), [("all", 12), ("1", 0)])
+@pytest.mark.parametrize(("acks", "code"), [("all", VIOLATED), ("1", SAFE)])
 def test_the_answer_stands_if_its_traces_cannot_be_written(ask, tmp_path, acks, code):
-    whole = ask(
-        "--config t --broker b --kafka-version 3.9 --details", t=DURABLE.replace("all", acks), b="broker.id=1\n"
-    )
-    assert whole[0] == code
+    line = f"{DURABLE_3_9} --details"
+    written, whole, _ = ask(line, t=DURABLE.replace("all", acks), b="broker.id=1\n")
     (tmp_path / "file").write_text("")
-    found = ask("--config t --broker b --kafka-version 3.9 --details --out file/in")
-    assert found[0] == code
-    assert found[1].splitlines() == [line for line in whole[1].splitlines() if "trace show" not in line][:-1]
-    assert found[2] == (
+    unwritten, text, err = ask(f"{line} --out file/in")
+    assert (written, unwritten) == (code, code)
+    assert text.splitlines() == [line for line in whole.splitlines() if "trace show" not in line][:-1]
+    assert err == (
         "check: file/in: the trace cannot be written: Not a directory; make room or give another folder with --out DIR;"
         " the answer stands\n"
     )
@@ -878,16 +875,15 @@ def test_the_answer_comes_without_a_report_if_the_disk_is_full(ask, monkeypatch,
 
     monkeypatch.setattr(MarkedFolder, "put", put)
     code, text, err = ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
-    first = ONE_DEFECT
-    assert (code, text.splitlines()[0]) == (VIOLATED, first)
+    assert (code, text.splitlines()[0]) == (VIOLATED, ONE_DEFECT)
     why = "check: DIR: No space left on device; give another folder with --report DIR"
     assert err == f"{why}; the answer comes without a report\n"
     # Any other form, and a folder that is not ours, are bad input as before.
     code, out, err = ask("kafka --protocol 0.10 --bound 1 --report DIR")
-    assert (code, out, err) == (2, "", f"{why}\n")
+    assert (code, out, err) == (USAGE, "", f"{why}\n")
     (tmp_path / "DIR" / "notes").write_text("mine")
     code, out, _ = ask("--config t --kafka-version 3.9 --report DIR")
-    assert (code, out) == (2, "")
+    assert (code, out) == (USAGE, "")
 
 
 def test_the_answer_stands_if_its_report_cannot_be_written(ask, monkeypatch):
@@ -907,11 +903,7 @@ def test_the_answer_stands_if_its_report_cannot_be_written(ask, monkeypatch):
 
 
 def test_a_report_names_what_each_trace_shows(ask, fake):
-    def rule(case, question):
-        is_shown = question.topic is Topic.DEFECT and question.name in ("missed_demotion", "stale_record")
-        return LOST if is_shown else usual(case, question)
-
-    fake.rule = rule
+    fake.rule = saying(LOST, "missed_demotion", "stale_record")
     ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
     page = Path("DIR/index.html").read_text(encoding="utf-8")
     title = (
@@ -943,11 +935,7 @@ def test_what_is_asked_was_expected(ask, fake):
 
 def test_the_object_of_json(ask_json):
     _, content = ask_json("--config t --kafka-version 3.9", t=DURABLE.replace("all", "1"))
-    assert (content["headline"], content["kind"], content["verdict"]) == (
-        "Can lose acknowledged records",
-        "can-lose",
-        "PERMITTED",
-    )
+    assert [content[key] for key in ("headline", "kind", "verdict")] == [CAN_LOSE, "can-lose", "PERMITTED"]
     (answer,) = content["answers"]
     assert answer["is_allowed"] is True
     assert answer["how"] == "An acknowledged record is lost: the leader fails before broker 1 has it"
@@ -958,8 +946,6 @@ def test_the_object_of_json(ask_json):
     (answer,) = content["answers"]
     assert (content["kind"], answer["changes"]) == ("defects", [])
     defects = {one["number"]: one for one in answer["defects"]}
-    assert [one["change"] for one in defects["8.24"]["avoided_by"]] == [
-        "min.insync.replicas=3",
-        "auto.leader.rebalance.enable=false",
-    ]
+    avoided_by = [one["change"] for one in defects["8.24"]["avoided_by"]]
+    assert avoided_by == ["min.insync.replicas=3", "auto.leader.rebalance.enable=false"]
     assert defects["8.10"]["needs_a_disk"] is True

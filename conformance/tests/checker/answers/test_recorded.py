@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,7 +13,7 @@ from isrcheck.checker.answers.findings import Source, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.atlas.cells import Cell
-from isrcheck.checker.atlas.compute import Computing, compute, write_record
+from isrcheck.checker.atlas.compute import Computing, write_record
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
 
@@ -29,9 +29,9 @@ def written(searcher, tmp_path_factory):
     folder = tmp_path_factory.mktemp("atlas")
     cells = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
     computing = Computing(folder / "results.jsonl", {}, lambda search: searcher.result(search, Limits()))
-    compute(computing, cells, math.inf)
+    computing.answer(cells)
     assert [computing.missing(cell) for cell in cells] == [None, None, None]
-    assert write_record(folder / "record.jsonl", cells, computing.known, 60.0) == (3, 3)
+    assert write_record(folder / "record.jsonl", cells, computing.results, 60.0) == (3, 3)
     return folder / "record.jsonl"
 
 
@@ -93,28 +93,22 @@ def test_a_record_of_another_model_is_not_used(altered):
 
 
 def test_a_record_of_other_searches_is_not_used(altered):
-    record = altered(lambda text: text.replace("records=1 ", "records=2 "), texts="0" * 64)
-    recorded = Recorded(record)
+    recorded = Recorded(altered(lambda text: text.replace("records=1 ", "records=2 "), texts="0" * 64))
     assert recorded.find(LOSES, LOSS) is None
     assert recorded.outdated == "the searches for this question have changed since the record was made"
 
 
 def test_without_a_record_everything_is_searched(monkeypatch):
-    from isrcheck.checker.answers import recorded as room
-
-    def missing():
-        raise FileNotFoundError
-
-    monkeypatch.setattr(room, "Record", missing)
+    monkeypatch.setattr("isrcheck.checker.answers.recorded.Record", Mock(side_effect=FileNotFoundError))
     assert Recorded().find(LOSES, LOSS) is None
 
 
 def test_a_result_that_a_limit_has_cut_short_is_recorded_as_undecided(searcher, tmp_path):
     cell = Cell(key_of(KEEPS, LOSS), KEEPS, LOSS)
     computing = Computing(tmp_path / "results.jsonl", {}, lambda search: searcher.result(search, Limits(seconds=0.0)))
-    compute(computing, [cell], math.inf)
+    computing.answer([cell])
     path = tmp_path / "record.jsonl"
-    assert write_record(path, [cell], computing.known, 0.0) == (1, 2)
+    assert write_record(path, [cell], computing.results, 0.0) == (1, 2)
     found = Recorded(Record(path)).find(KEEPS, LOSS)
     assert (found.word, found.source, found.recorded[:2]) == (Word.UNDECIDED, Source.RECORDED, "20")
     assert {result.stopped for _, result in found.parts} == {"seconds"}

@@ -366,11 +366,11 @@ def test_what_a_question_does_not_read_makes_no_difference(seed):
         if why_unasked(case, question) or why_unasked(same, question):
             continue
         assert key_of(case, question) == key_of(same, question)
-        one, another = (planned(each, question) for each in (case, same))
-        if isinstance(one, str):
-            assert one == another
-            continue
-        assert one == another
+        assert planned(case, question) == planned(same, question)
+
+
+ENOUGH_KEYS = 50
+"""With fewer different keys, the drawn cases say little."""
 
 
 def test_cases_with_one_key_have_the_same_searches():
@@ -384,7 +384,7 @@ def test_cases_with_one_key_have_the_same_searches():
                 continue
             found = [one.identity for one in planned(case, question)]
             assert searches.setdefault(key_of(case, question), found) == found
-    assert len(searches) > 50
+    assert len(searches) > ENOUGH_KEYS
 
 
 def test_a_failure_ends_the_searches(ask):

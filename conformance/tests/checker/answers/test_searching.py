@@ -86,6 +86,7 @@ def test_availability_stands_for_every_set_of_brokers(ask, topic, down, words):
     assert found.history is None
 
 
+@pytest.mark.sampled
 def test_a_resend_is_a_duplicate_without_idempotence(ask):
     plain = Case("2.4", enable_idempotence=False, replication_factor=2)
     found = ask(plain, Question(Topic.DUPLICATES))

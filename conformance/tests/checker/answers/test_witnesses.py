@@ -134,6 +134,10 @@ def test_every_scenario_can_happen(ask, case, question):
     assert found.fails or [result.word for _, result in found.witnesses] == [Word.REACHED] * len(found.witnesses) != []
 
 
+ENOUGH_ANSWERS = 500
+"""Fewer would mean that the record names its questions in another way."""
+
+
 def test_no_recorded_answer_lacks_a_witness():
     """Every answer of the record in which nothing fails has its witnesses, and they are reached."""
     record = Record()
@@ -149,4 +153,4 @@ def test_no_recorded_answer_lacks_a_witness():
             shown = [one for one in answers if one.get("is_witness")]
             assert shown, (name, settings)
             count += 1
-    assert count > 500
+    assert count > ENOUGH_ANSWERS

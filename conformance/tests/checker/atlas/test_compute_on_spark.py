@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 
 from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
 from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import Cell
-from isrcheck.checker.atlas.compute import Computing, compute, compute_on_spark, read_results
+from isrcheck.checker.atlas.compute import Computing, compute_on_spark, read_results
 from isrcheck.checker.resources.limits import Limits
 
 LOSS, LIMITS = Question(Topic.LOSS), Limits(seconds=60.0, memory=1 << 30)
@@ -21,15 +20,15 @@ CELLS = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
 
 def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_path):
     here = Computing(tmp_path / "here.jsonl", {}, lambda search: searcher_of(LIMITS).result(search, LIMITS))
-    compute(here, CELLS, math.inf)
+    here.answer(CELLS)
 
     late = Computing(tmp_path / "there.jsonl", {}, here.search)
     compute_on_spark(local_spark, late, CELLS, search_on_executor, LIMITS, seconds=0.0)
-    assert late.known == {}, "nothing begins after the end of the time"
+    assert late.results == {}, "nothing begins after the end of the time"
     compute_on_spark(local_spark, late, CELLS[:1], search_on_executor, LIMITS, seconds=60.0)
 
     there = Computing(tmp_path / "there.jsonl", read_results(tmp_path / "there.jsonl"), here.search)
     compute_on_spark(local_spark, there, CELLS, search_on_executor, LIMITS, seconds=60.0)
-    assert there.known == here.known
+    assert there.results == here.results
     lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
-    assert sorted(json.loads(line)["search"] for line in lines) == sorted(here.known)
+    assert sorted(json.loads(line)["search"] for line in lines) == sorted(here.results)

@@ -26,6 +26,9 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll('body *')]
   .filter(one => [...one.childNodes].some(part => part.nodeType === 3 && part.data.trim()))
   .map(one => parseFloat(getComputedStyle(one).fontSize)))"""
 
+SMALLEST_READABLE = 12
+"""Pixels of a font."""
+
 CUT = """() => [...document.querySelectorAll('td, th, button, .answer, nav a')]
   .filter(one => one.getClientRects().length && one.scrollWidth > one.clientWidth + 1)
   .map(one => one.textContent)"""
@@ -34,14 +37,14 @@ CUT = """() => [...document.querySelectorAll('td, th, button, .answer, nav a')]
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("small")
-    folder.write(made, folder.files_of([SMALL], FACTS))
+    folder.ATLAS.put(made, folder.files_of([SMALL], FACTS))
     return made
 
 
 @pytest.fixture(scope="module")
 def all_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("atlas")
-    folder.write(made, folder.files_of(whole(), FACTS))
+    folder.ATLAS.put(made, folder.files_of(whole(), FACTS))
     return made
 
 
@@ -57,7 +60,7 @@ def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return found(Word.NO_VIOLATION, part(Word.NO_VIOLATION, depth))
 
     made = tmp_path_factory.mktemp("many")
-    folder.write(made, folder.files_of(whole(reply)[:1], FACTS))
+    folder.ATLAS.put(made, folder.files_of(whole(reply)[:1], FACTS))
     return made
 
 
@@ -196,22 +199,26 @@ def test_a_combination_that_is_no_case_has_no_row(browser: Any, all_tables: Path
         assert not page.is_visible("#told")
 
 
+AT_ONCE = 100
+"""How many rows the script of the page makes at once."""
+
+
 def test_rows_are_made_as_they_come_near(browser: Any, many_rows: Path) -> None:
     """A browser takes seconds to lay out some thousand rows."""
     with Page(browser, many_rows / "index.html") as page:
         page.click("text=show all")
         count = int(page.inner_text("#shown").split()[0])
-        assert count > 250
-        assert len(shown(page)) == 100
-        assert page.inner_text("#rest") == f"{count - 100} more rows follow as you scroll."
+        assert count > 2 * AT_ONCE
+        assert len(shown(page)) == AT_ONCE
+        assert page.inner_text("#rest") == f"{count - AT_ONCE} more rows follow as you scroll."
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-        page.wait_for_function("() => document.querySelectorAll('tbody tr').length > 100")
+        page.wait_for_function(f"() => document.querySelectorAll('tbody tr').length > {AT_ONCE}")
         page.evaluate(PRINTS)
         assert len(shown(page)) == count
         assert not page.is_visible("#rest")
         page.evaluate("scrollTo(0, 0)")  # at the end of the page, more rows would come near at once
         page.select_option("[name=acks]", label="all")
-        assert len(shown(page)) == 100
+        assert len(shown(page)) == AT_ONCE
 
 
 def test_a_link_that_has_the_focus_is_not_hidden(browser: Any, all_tables: Path) -> None:
@@ -309,7 +316,7 @@ def test_everything_is_readable_at_every_width(browser: Any, all_tables: Path, w
         opened = Page(browser, all_tables / name, width, 844 if width == 390 else 1000)
         with opened as page:
             assert page.evaluate("document.documentElement.scrollWidth") == width, name
-            assert page.evaluate(SMALLEST) >= 12, name
+            assert page.evaluate(SMALLEST) >= SMALLEST_READABLE, name
             assert page.evaluate(CUT) == [], name
             opened.keep(f"atlas_{width}_{name.replace('/', '_')}")
             if width == 390 and not name.startswith(("all", "searches")):
@@ -328,7 +335,7 @@ OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll
 def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path, part: int) -> None:
     """What ends a failure has names of switches, in which only the style breaks a line."""
     made = dict(proofs.defect_pages([proofs.address_of(one.name) for one in failures()][part::4]))
-    folder.write(tmp_path, {name: text.alone().encode() for name, text in made.items()})
+    folder.ATLAS.put(tmp_path, {name: text.alone().encode() for name, text in made.items()})
     first, *others = sorted(made)
     with Page(browser, tmp_path / first, 390, 844) as page:
         wide = {first: page.evaluate(OVER_THE_EDGE)}

@@ -17,9 +17,10 @@ from isrcheck.checker.answers.questions import FEWER_IN_SYNC, Case, Question, To
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.searching import searcher_of
 from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
+from isrcheck.checker.atlas.sample import differences, main, sampled
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
+from isrcheck.commands.exit_codes import DIFFERENT, DONE
 from isrcheck.models.kafka.atlas import RECORD
 
 LARGEST = 10_000_000
@@ -131,14 +132,14 @@ def test_a_difference_is_found(record):
 
 
 def test_a_sample_names_its_seed_and_a_difference_how_to_find_it_again(record, capsys, tmp_path):
-    assert main(["--seed", "7", "--searches", "1"], record) == 0
+    assert main(["--seed", "7", "--searches", "1"], record) == DONE
     whole = capsys.readouterr().out
     assert whole == f"seed 7: 1 of {record.header['searches']} recorded searches made again, all as recorded\n"
     one = next(one for one in record.every_search() if one["word"] == Word.PERMITTED and one["states"] < 1000)
     header = {**record.header, "groups": 0, "searches": 1}
     file = tmp_path / "record.jsonl"
     file.write_text(f"{json.dumps(header)}\n{json.dumps({**one, 'word': 'HOLDS'})}\n", encoding="utf-8")
-    assert main(["--seed", "7"], Record(file)) == DIFFERS
+    assert main(["--seed", "7"], Record(file)) == DIFFERENT
     first, last = capsys.readouterr().out.splitlines()
     assert first.endswith("word is PERMITTED, recorded as HOLDS")
     assert last.endswith("to find it again: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")

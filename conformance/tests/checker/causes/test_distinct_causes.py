@@ -12,9 +12,9 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.small_models import (
     action,
     claim,
-    configuration,
     define,
     domain,
+    entries,
     helper,
     model,
     state,
@@ -30,7 +30,7 @@ from isrcheck.models import registry
 from isrcheck.traces import cli as trace_cli
 
 DOORS = model(
-    configuration(
+    entries(
         'doors = bound(3, "doors", least=1)',
         'thieves = budget(1, "thieves that come")',
         'draughts = budget(1, "draughts")',
@@ -191,6 +191,7 @@ def test_the_report_its_files_and_its_reach(check, tmp_path, capsys):
 # ------------------------------------------------------------------------------------------------ a model of its own
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("draughts", [1, 2])
 def test_interchangeable_elements_count_as_one_cause(check, draughts):
     found = asked(check, f"doors.py --set draughts={draughts} --counterexamples 9")
@@ -247,8 +248,15 @@ def of_doors(monkeypatch, tmp_path, limits, asked=9):
     instance = registry.load_file(write_model(tmp_path / "doors.py", DOORS)).instance()
     prop = instance.model.properties[0]
     return distinct_causes(
-        *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),
-        *(lambda progress: None, lambda what, seconds: None),
+        instance,
+        prop,
+        Word.PERMITTED,
+        asked,
+        limits,
+        kernel_of(instance),
+        "check doors.py",
+        lambda progress: None,
+        lambda what, seconds: None,
     )
 
 

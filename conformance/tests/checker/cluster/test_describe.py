@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,8 @@ WITH_SPACES = SINCE_2_8.replace("\t", "    ")
 
 
 def read(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Cluster:
-    (found,) = read_all(*texts, version=version, topic=topic, broker=broker).clusters
-    return found
+    (cluster,) = read_all(*texts, version=version, topic=topic, broker=broker).clusters
+    return cluster
 
 
 def read_all(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Reading:
@@ -49,11 +50,20 @@ def read_all(*texts: str, version: str | None = "2.1", topic: str | None = None,
     return read_clusters(files, version, names, topic)
 
 
-def complaint(*texts: str, topic: str | None = None) -> str:
+def complaint(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> str:
+    return refused(lambda: read_all(*texts, version=version, topic=topic, broker=broker))
+
+
+def refused(reading: Callable[[], object]) -> str:
     with pytest.raises(PropertiesError) as refusal:
-        read(*texts, topic=topic)
+        reading()
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
+
+
+def ignored_of(cluster: Cluster) -> list[str]:
+    """The ignored settings and their places."""
+    return [f"{setting.key}={setting.value} ({setting.source})" for setting in cluster.ignored]
 
 
 def partition(number: int, leader: str, isr: str, topic: str = "t", replicas: str = "1,2,3") -> str:
@@ -75,9 +85,8 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.why_unknown is None
     assert cluster.replication_factor == Setting(3, "1.txt:2")
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
-    assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
-        ("cleanup.policy", "compact,delete", WhyIgnored.NOT_MODELLED)
-    ]
+    assert ignored_of(cluster) == ["cleanup.policy=compact,delete (1.txt:1)"]
+    assert cluster.ignored[0].why is WhyIgnored.NOT_MODELLED
 
 
 OF_T = "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: "
@@ -149,19 +158,15 @@ def test_a_dynamic_setting_of_one_broker_alone_is_told(nothing: str) -> None:
 def test_all_partitions_are_read_in_the_order_of_their_numbers() -> None:
     lines = [partition(1, "2", "2,3"), partition(0, "1", "1,2,3"), partition(3, "none", "1"), partition(2, "-1", "")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
-    assert [(one.number, one.leader, one.isr) for one in cluster.partitions] == [
-        (0, 1, (1, 2, 3)),
-        (1, 2, (2, 3)),
-        (2, None, ()),
-        (3, None, (1,)),
-    ]
+    expected = [(0, 1, (1, 2, 3)), (1, 2, (2, 3)), (2, None, ()), (3, None, (1,))]
+    assert [(one.number, one.leader, one.isr) for one in cluster.partitions] == expected
 
 
 def test_the_partitions_without_a_reassignment_have_the_topics_number_of_replicas() -> None:
     moving = partition(0, "1", "1,2,3", replicas="1,2,3,4").replace("\n", "\tAdding Replicas: 4\tRemoving Replicas: \n")
     cluster = read(moving + partition(1, "1", "1,2,3"))
     assert cluster.replication_factor == Setting(3, "1.txt:2")
-    assert [(one.key, one.value, one.source) for one in cluster.ignored] == [("Adding Replicas", "4", "1.txt:1")]
+    assert ignored_of(cluster) == ["Adding Replicas=4 (1.txt:1)"]
 
 
 def test_unmodelled_settings_are_named() -> None:
@@ -174,18 +179,14 @@ def test_unmodelled_settings_are_named() -> None:
     assert (only.replicas, only.isr) == ((4, 1, 2, 3), (1, 2, 3))
     assert only.target == (4, 1, 2)
     assert cluster.replication_factor.value == 3
+    deleted = "the topic is marked for deletion: the answer is for a topic that stays"
     reassigned = "a reassignment under way is not modelled: the answer is for the replicas after it"
-    assert [(one.key, one.value, one.reason, one.source) for one in cluster.ignored] == [
-        (
-            "MarkedForDeletion",
-            "true",
-            "the topic is marked for deletion: the answer is for a topic that stays",
-            "1.txt:1",
-        ),
-        ("Adding Replicas", "4", reassigned, "1.txt:2"),
-        ("Removing Replicas", "3", reassigned, "1.txt:2"),
-    ]
-    assert {one.why for one in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
+    assert dict(zip(ignored_of(cluster), (setting.reason for setting in cluster.ignored), strict=True)) == {
+        "MarkedForDeletion=true (1.txt:1)": deleted,
+        "Adding Replicas=4 (1.txt:2)": reassigned,
+        "Removing Replicas=3 (1.txt:2)": reassigned,
+    }
+    assert {setting.why for setting in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
 
 
 REASSIGNED = "the answer is for the replicas after it"
@@ -298,9 +299,7 @@ NO_NUMBER = "is not a whole number from 1 to 2147483647; write for example 2"
 def test_an_output_that_contradicts_something_is_refused(
     texts: list[str], version: str | None, broker: str, says: str
 ) -> None:
-    with pytest.raises(PropertiesError) as refusal:
-        read(*texts, version=version, broker=broker)
-    assert str(refusal.value) == says
+    assert complaint(*texts, version=version, broker=broker) == says
 
 
 def test_a_removed_replica_may_be_left_in_the_elr() -> None:
@@ -332,7 +331,7 @@ def test_topics_with_the_same_settings_are_one_cluster() -> None:
     for reading in (read_all(TO_2_3 + other + different), read_all(different, TO_2_3, other)):
         assert [one.topics for one in reading.clusters] == [("t", "u"), ("v",)]
         assert [one.min_insync_replicas.value for one in reading.clusters] == [2, 3]
-        assert [[each.name for each in one.partitions] for one in reading.clusters] == [["t-0", "u-0"], ["v-0"]]
+        assert [[part.name for part in one.partitions] for one in reading.clusters] == [["t-0", "u-0"], ["v-0"]]
         assert reading.remarks == ()
 
 
@@ -341,12 +340,9 @@ def test_one_of_several_topics_can_be_chosen() -> None:
     chosen = read(TO_2_3 + other, topic="u")
     assert [one.place for one in chosen.partitions] == ["1.txt:4"]
     assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
-    assert (
-        complaint(TO_2_3 + other, topic="v") == "--topic-name v: there is no such topic; the described topics are t, u"
-    )
-    assert complaint("Configs for brokers '0' are a=b", topic="v") == (
-        "--topic-name v: there is no such topic; no topic is described"
-    )
+    missing = "--topic-name v: there is no such topic; "
+    assert complaint(TO_2_3 + other, topic="v") == f"{missing}the described topics are t, u"
+    assert complaint("Configs for brokers '0' are a=b", topic="v") == f"{missing}no topic is described"
 
 
 def test_a_list_of_many_topics_is_short() -> None:
@@ -438,11 +434,8 @@ def test_configs_of_brokers_override_their_files(text: str) -> None:
     cluster = read(text, broker="broker.id=1\nmin.insync.replicas=1\n")
     place = f"1.txt:{len(text.splitlines())}"
     assert cluster.min_insync_replicas == Setting(2, place)
-    (overridden,) = [one for one in cluster.ignored if one.why is WhyIgnored.OVERRIDDEN]
-    assert (overridden.source, overridden.reason) == (
-        "server.properties:2",
-        f"overridden by the broker's min.insync.replicas in {place}",
-    )
+    (reason,) = [one.reason for one in cluster.ignored if one.source == "server.properties:2"]
+    assert reason == f"overridden by the broker's min.insync.replicas in {place}"
     # The topic's own goes before.
     assert read(text, TO_2_3.replace("=2,", "=3,")).min_insync_replicas == Setting(3, "2.txt:1")
 
@@ -457,22 +450,16 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
     )
     cluster = read(text, version="3.9")
     assert cluster.min_insync_replicas.source == "1.txt:4 and 1.txt:8"
-    assert [(one.key, one.value) for one in cluster.ignored] == [
-        ("node.id", "1"),
-        ("num.io.threads", "1"),
-        ("node.id", "2"),
-        ("num.io.threads", "2"),
+    assert [line.partition(" ")[0] for line in ignored_of(cluster)] == [
+        *("node.id=1", "num.io.threads=1", "node.id=2", "num.io.threads=2")
     ]
+    cure = "the answer is for brokers that agree in it; give those that do"
     last = text.rindex("replicas=2")
-    assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == (
-        "1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; "
-        "the answer is for brokers that agree in it; give those that do"
-    )
-    flushes = text.replace("num.io.threads", "log.flush.interval.messages")
-    assert complaint(flushes) == (
-        "1.txt:7: log.flush.interval.messages=2 contradicts log.flush.interval.messages=1 in 1.txt:3; "
-        "the answer is for brokers that agree in it; give those that do"
-    )
+    says = f"1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; {cure}"
+    assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == says
+    key = "log.flush.interval.messages"
+    says = f"1.txt:7: {key}=2 contradicts {key}=1 in 1.txt:3; {cure}"
+    assert complaint(text.replace("num.io.threads", key)) == says
 
 
 def test_the_inter_broker_protocol_determines_the_version() -> None:
@@ -502,7 +489,7 @@ def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
     )
     cluster = read(text)
     assert cluster.min_insync_replicas == Setting(1, "Kafka 2.1's default")
-    assert [(one.key, one.value) for one in cluster.ignored] == [("sasl.jaas.config", "[hidden]")]
+    assert ignored_of(cluster) == ["sasl.jaas.config=[hidden] (1.txt:15)"]
     assert "hunter2" not in repr(cluster)
 
 
@@ -514,15 +501,11 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     (cluster,) = read_clusters([], "2.1", ["-"]).clusters
     assert cluster.partitions == (Partition("t", 0, 2, (1, 2, 3), (2, 3), "standard input:2"),)
     assert cluster.replication_factor == Setting(3, "standard input:2")
-    with pytest.raises(PropertiesError) as refusal:
-        read_clusters([], "2.1", ["-", "-"])
-    assert str(refusal.value) == "--describe -: standard input can be read only once; give - once"
+    says = "--describe -: standard input can be read only once; give - once"
+    assert refused(lambda: read_clusters([], "2.1", ["-", "-"])) == says
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(PropertiesError) as refusal:
-        read_clusters([], "2.1", ["-"])
-    assert (
-        str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output into `check`"
-    )
+    says = "--describe -: there is no standard input; give a file, or pipe the output into `check`"
+    assert refused(lambda: read_clusters([], "2.1", ["-"])) == says
 
 
 # --- Malformed text ---------------------------------------------------------------------------------------------------
@@ -584,7 +567,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
-    assert complaint(text) == (f"1.txt: the file describes nothing; give the output of {COMMANDS}")
+    assert complaint(text) == f"1.txt: the file describes nothing; give the output of {COMMANDS}"
 
 
 def test_one_partition_described_twice() -> None:
@@ -597,9 +580,7 @@ def test_one_partition_described_twice() -> None:
     [("none.txt", "none.txt: no such file; check the path"), (".", ".: is a directory; give a file in it")],
 )
 def test_files_that_cannot_be_read(name: str, says: str) -> None:
-    with pytest.raises(PropertiesError) as refusal:
-        read_clusters([], "2.1", [name])
-    assert str(refusal.value) == says
+    assert refused(lambda: read_clusters([], "2.1", [name])) == says
 
 
 # --- What the output does not show -----------------------------------------------------------------------------------
@@ -660,8 +641,8 @@ def test_the_features_of_a_cluster_decide_the_generation_of_its_transactions() -
     level = "Feature: transaction.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 2\tFinalizedVersionLevel: {}\t"
     features = FEATURES.replace("3.5-IV2", "4.1-IV1") + level + "Epoch: 12\n"
     for number, protocol in ((0, "3.8"), (1, "3.8"), (2, "4.1")):
-        found = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t").transactions
-        assert found is not None
-        assert found.protocol == protocol
+        cluster = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t")
+        assert cluster.transactions is not None
+        assert cluster.transactions.protocol == protocol
     plain = read(TO_2_3, features.format(2), version="4.1")
     assert {one.key: one.why for one in plain.ignored}["transaction.version"] is WhyIgnored.NO_TRANSACTIONS

@@ -244,6 +244,7 @@ def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(ch
     assert re.search(r"^consistent +HOLDS  <- recorded, but not found$", text, re.MULTILINE)
 
 
+@pytest.mark.sampled
 def test_a_permitted_failure_beside_a_violation_is_compared_with_the_record(check):
     """The violation comes first, and does not end the search for the permitted failure."""
     assert check(unclean({"offsets_ordered": 6}), "--bound", "6")[0] == 0
@@ -318,6 +319,7 @@ def test_an_interrupted_matrix_is_undecided(check):
     assert "as recorded: every cell" not in text
 
 
+@pytest.mark.sampled
 def test_an_interrupted_matrix_with_a_new_violation_is_violated(check):
     record = TRUE.replace("isr_is_complete = 5\n", "")
     code, _, content = check(record, "--memory", "16M")

@@ -168,34 +168,27 @@ def test_states_are_kept_once_and_in_order(small_table: None, words: int, steps:
     assert visited.places_of(looked_up).tolist() == [places.get(state, -1) for state in rows(looked_up, words)]
 
 
-def sharded(words: int, count: int) -> tuple[list[int], list[int], list[Any], list[int]]:
-    """A level of states, spread over shards, numbered and gathered."""
-    lane = Lane.of(words, 400, 400, count)
-    chance = random.Random(count)
-    successors = random_batch(chance, 400, words, 300)
-    visited = Shards(words, 40, 1 << 24, count)
-    lane.batch.states[:] = successors.states
-    lane.batch.parents[:] = sorted(successors.parents.tolist())
-    lane.batch.steps[:] = sorted(successors.steps.tolist())
-    lane.sort(400)
+@pytest.mark.parametrize(("words", "count"), [(1, 1), (2, 3), (5, 4)])
+def test_shards_hold_the_states_of_one_set_in_its_order(small_table: None, words: int, count: int) -> None:
+    """A level of states is spread over shards, numbered, and gathered from its fourth state on."""
+    size, first = 400, 3
+    lane, visited = Lane.of(words, size, size, count), Shards(words, 40, 1 << 24, count)
+    batch = random_batch(random.Random(count), size, words, 300)
+    lane.batch.states[:] = batch.states
+    lane.batch.parents[:] = sorted(batch.parents.tolist())
+    lane.batch.steps[:] = sorted(batch.steps.tolist())
+    lane.sort(size)
     for shard, store in enumerate(visited.stores):
         store.insert(lane.routed, int(lane.bounds[shard]), int(lane.bounds[shard + 1]))
     visited.close_level()
     visited.number_level()
-    visited.gather(lane.chunk, 3, visited.count, visited.locals_at(3, 0, [0] * count))
-    gathered = lane.chunk[: (visited.count - 3) * words].tolist()
-    kept = lane.routed.kept[: int(lane.bounds[-1])].tolist()
-    return lane.bounds.tolist(), kept, gathered, visited.owners[: visited.count].tolist()
-
-
-@pytest.mark.parametrize(("words", "count"), [(1, 1), (2, 3), (5, 4)])
-def test_shards_hold_the_states_of_one_set_in_its_order(small_table: None, words: int, count: int) -> None:
-    bounds, kept, gathered, owners = sharded(words, count)
-    successors = rows(random_batch(random.Random(count), 400, words, 300).states, words)
+    visited.gather(lane.chunk, first, visited.count, visited.locals_at(first, 0, [0] * count))
+    successors = rows(batch.states, words)
     in_order = list(dict.fromkeys(successors))
     shards = {state: hash_in_python(state) % (1 << 32) % count for state in in_order}
-    assert rows(np.array(gathered, np.uint64), words) == in_order[3:]
-    assert owners == [shards[state] for state in in_order]
-    assert sorted(set(owners)) == list(range(count))
-    by_shard = [kept[low:high] for low, high in pairwise(bounds)]
+    assert rows(lane.chunk[: (visited.count - first) * words], words) == in_order[first:]
+    assert visited.owners[: visited.count].tolist() == [shards[state] for state in in_order]
+    assert set(shards.values()) == set(range(count))
+    kept = lane.routed.kept[: int(lane.bounds[-1])].tolist()
+    by_shard = [kept[low:high] for low, high in pairwise(lane.bounds.tolist())]
     assert by_shard == [[one for one in sorted(kept) if shards[successors[one]] == shard] for shard in range(count)]

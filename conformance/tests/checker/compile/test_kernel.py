@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
@@ -314,17 +315,14 @@ def kernel_for(name: str, protocol: str, shape: int) -> Kernel:
     return kernel_of(model.instance(protocol, SHAPES[shapes][shape]))
 
 
-class Wish:
-    """A drawn instance, the kernel for its bounds, and the seed of a walk.
+class Wish(NamedTuple):
+    """A drawn instance, the kernel for its bounds, and the seed of a walk."""
 
-    Of a failing draw, Hypothesis prints the representation; of a data class it would print the whole model.
-    """
+    instance: Instance
+    kernel: Kernel
+    seed: int
 
-    def __init__(self, instance: Instance, kernel: Kernel, seed: int) -> None:
-        self.instance = instance
-        self.kernel = kernel
-        self.seed = seed
-
+    # Hypothesis prints it for a failing draw: the whole model would be too long.
     def __repr__(self) -> str:
         return f"{described(self.instance)}, seed {self.seed}"
 

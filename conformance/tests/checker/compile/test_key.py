@@ -105,10 +105,8 @@ def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Insta
 
 def code_of(instance: Instance, reduction: Reduction | None = None, builder: type[KernelCode] = KernelCode) -> str:
     with new_module() as built:
-        if builder is GeneratorCode:
-            GeneratorCode(built, instance, layout_of(instance)).build()
-        else:
-            builder(built, instance, layout_of(instance), reduction).build()
+        reductions = [] if builder is GeneratorCode else [reduction]
+        builder(built, instance, layout_of(instance), *reductions).build()
         return built.assembly()
 
 

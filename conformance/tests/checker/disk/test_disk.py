@@ -62,8 +62,8 @@ STATES_OF_TWO_EPOCHS, STATES_OF_THREE_EPOCHS = 737_794, 9_985_570
 ROOM = 100_000
 LIMITS = Limits(memory=1 << 30)
 
-OFTEN = 6
-"""How often a search is stopped at least that is stopped at random moments."""
+STOPS, FULL_DISKS = 10, 6
+"""The fewest stops in the tests that stop a search at random moments, or fill the disk."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,12 @@ class Searched:
     def in_memory(self, limits: Limits = LIMITS) -> Exploration:
         return explore(self.instance, limits, kernel=self.kernel, count_all=self.count_all)
 
-    def on_disk(self, folder: Path, limits: Limits = LIMITS, **options: Any) -> tuple[Exploration, DiskSummary]:
+    def on_disk(
+        self, folder: Path, limits: Limits = LIMITS, report=lambda progress: None, **options: Any
+    ) -> tuple[Exploration, DiskSummary]:
         """A search with memory for `room` states: a limit in bytes would depend on the tests that ran before."""
         request = DiskRequest(folder, **{"room": ROOM, **options})
-        return explore_on_disk(request, self.instance, limits, self.kernel, count_all=self.count_all)
+        return explore_on_disk(request, self.instance, limits, self.kernel, count_all=self.count_all, report=report)
 
 
 @pytest.fixture(scope="module")
@@ -359,7 +361,7 @@ def test_a_search_can_be_resumed_again_and_again(
             break
         assert exploration.stopped == "seconds", disk.lost
         assert exploration.levels == small.expected.levels[: len(exploration.levels)]
-    assert rounds >= OFTEN
+    assert rounds >= STOPS
     assert results(exploration) == results(small.expected)
 
 
@@ -375,20 +377,14 @@ def test_a_search_to_a_bound_can_be_resumed_with_a_greater_one(tmp_path: Path, s
     assert (disk.resumed_at, results(exploration)) == (9, results(small.expected))
 
 
-def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: Searched) -> None:
+def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: Searched, monkeypatch) -> None:
     """Ctrl-C in the middle of a level takes effect where everything is consistent."""
 
     def interrupt(_progress: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    carriers.SECONDS_BETWEEN_REPORTS, before = 0.05, carriers.SECONDS_BETWEEN_REPORTS
-    try:
-        request = DiskRequest(tmp_path / "a", room=1000)
-        exploration, disk = explore_on_disk(
-            request, small.instance, LIMITS, small.kernel, count_all=True, report=interrupt
-        )
-    finally:
-        carriers.SECONDS_BETWEEN_REPORTS = before
+    monkeypatch.setattr(carriers, "SECONDS_BETWEEN_REPORTS", 0.05)
+    exploration, disk = small.on_disk(tmp_path / "a", report=interrupt, room=1000)
     assert (exploration.stopped, disk.lost) == ("interrupt", "")
     assert exploration.levels == small.expected.levels[: len(exploration.levels)]
     exploration, _ = small.on_disk(tmp_path / "a", is_resumed=True, room=700)
@@ -513,7 +509,7 @@ def test_a_disk_may_be_full_at_any_write(tmp_path: Path, small: Searched, monkey
             break
         assert exploration.stopped == "disk"
         assert "No space left on device" in disk.lost
-    assert rounds >= OFTEN
+    assert rounds >= FULL_DISKS
     assert results(exploration) == results(small.expected)
 
 

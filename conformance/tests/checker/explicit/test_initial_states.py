@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.spark.test_search import asked, everything, on_spark
-from conformance.tests.support.engine import told
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.carrier import SingleThread
@@ -226,10 +226,7 @@ def test_limits_end_the_enumeration(seconds: float | None, memory: int, why: str
     assert not instance.is_enumerated
 
 
-LIMITED = CLUSTERS + (
-    "\n\nfrom isrcheck.language import constraint\n\n"
-    "@constraint\ndef is_small(s):\n    return s.one + s.other < 3 or s.leader == 9\n"
-)
+LIMITED = f"{CLUSTERS}\n\n@constraint\ndef is_small(s):\n    return s.one + s.other < 3 or s.leader == 9\n"
 """The same clusters, some of which are outside a constraint, as are some of their successors."""
 
 
@@ -327,7 +324,8 @@ def climb(tmp_path, check):
 
     def run(*words: str, north: int = 99) -> tuple[int, dict]:
         write_model(tmp_path / "climb.py", CLIMB.format(north=north))
-        code, run = told(check, "climb.py", *words, "--no-deadlock")
+        code, out, _ = check("climb.py", *words, "--no-deadlock", "--json")
+        (run,) = json.loads(out)["runs"]
         return code, {prop["name"]: (prop["verdict"], prop["depth"]) for prop in run["properties"]}
 
     return run

@@ -258,7 +258,7 @@ def test_the_first_of_several_stuck_states_comes_by_the_least_path(searched):
 
 
 def test_an_initial_state_can_be_stuck(searched):
-    start = "from isrcheck.language import initial\n\n@initial\ndef away(c):\n    yield {'place': 9}\n\n"
+    start = "@initial\ndef away(c):\n    yield {'place': 9}\n\n"
     exploration = searched(walk(far=7, more=start))
     assert exploration.findings["home_is_ahead"].found == Finding(1, StepPath(0, ()))
     assert texts(exploration) == ["VIOLATED at step 0"]
@@ -309,12 +309,9 @@ def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
 
 
 def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
-    broken = walk(far=7).replace("return s.place == 0", "return s.door[s.place] and s.place == 0")
-    text = broken.replace("place = field(", "door = field(Door, values=Flag, initially=True)\n    place = field(", 1)
-    text = text.replace("import action", "import Domain, Flag, action").replace(
-        "class State:", "class Door(Domain, size=9):\n    pass\n\nclass State:", 1
-    )
-    exploration = searched(text)
+    doors = "class Door(Domain, size=9):\n    pass\n\nclass State:\n    door = field(Door, values=Flag, initially=True)"
+    text = walk(far=7).replace("return s.place == 0", "return s.door[s.place] and s.place == 0")
+    exploration = searched(text.replace("class State:", doors))
     assert texts(exploration) == ["UNDECIDED (it cannot be evaluated at step 9)", "VIOLATED at step 9"]
     findings = exploration.findings["home_is_ahead"]
     assert (findings.found, findings.erred) == (Finding(), Finding(1, StepPath(0, (0,) * 9)))

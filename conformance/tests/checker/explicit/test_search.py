@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Instance, Model, Property
+from isrcheck.models.language.model import Instance, Model, Property, Step
 from isrcheck.models.messages import ModelError
 
 pytestmark = pytest.mark.sampled
@@ -293,26 +292,25 @@ def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits:
 
 def least_by_brute_force(instance: Instance, prop: Property, most: int) -> StepPath | None:
     """The least violating path, by trying all paths in order of length, initial state and steps."""
-    for depth in range(most + 1):
-        for initial, *numbers in itertools.product(
-            range(len(instance.initial_states)), *[range(len(instance.steps))] * depth
-        ):
-            cells: run.Cells | None = instance.initial_states[initial]
-            before = cells
-            for number in numbers:
-                assert cells is not None
-                before, cells = cells, run.take(instance, cells, instance.steps[number])
-                if cells is None:
-                    break
-            if cells is None or (prop.of_steps and not numbers):
+    paths: list[tuple[StepPath, run.Cells, Step | None, run.Cells]] = [
+        (StepPath(number, ()), cells, None, cells) for number, cells in enumerate(instance.initial_states)
+    ]
+    for _ in range(most + 1):
+        for path, before, step, cells in paths:
+            if prop.of_steps and step is None:
                 continue
-            assert before is not None
-            if prop.of_steps:
-                truth = run.holds_step(instance, prop, before, instance.steps[numbers[-1]], cells)
-            else:
-                truth = run.holds(instance, prop, cells)
-            if truth == (prop.kind is Kind.SOMETIMES) and not run.is_permitted(instance, prop, cells):
-                return StepPath(initial, tuple(numbers))
+            holds = (
+                run.holds_step(instance, prop, before, step, cells)
+                if prop.of_steps
+                else run.holds(instance, prop, cells)
+            )
+            if holds == (prop.kind is Kind.SOMETIMES) and not run.is_permitted(instance, prop, cells):
+                return path
+        paths = [
+            (StepPath(path.initial, (*path.steps, step.number)), cells, step, after)
+            for path, _, _, cells in paths
+            for step, after in run.successors(instance, cells)
+        ]
     return None
 
 

@@ -145,7 +145,9 @@ def test_which_releases_have_a_failure(name, releases, others):
 @pytest.mark.parametrize(
     "name",
     [
-        *["truncation_to_high_watermark", "late_record_reopens_the_transaction", "zombie_leader"],
+        "truncation_to_high_watermark",
+        "late_record_reopens_the_transaction",
+        "zombie_leader",
         *(exhaustive(name) for name in sorted(FAILURES.keys() - SLOW)),
         *(recorded(name) for name in sorted(SLOW)),
     ],

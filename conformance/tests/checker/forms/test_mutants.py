@@ -16,9 +16,9 @@ from conformance.tests.support.small_models import (
     action,
     block,
     claim,
-    configuration,
     define,
     domain,
+    entries,
     helper,
     in_the_language,
     model,
@@ -42,7 +42,7 @@ from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 
 MODEL = model(
-    configuration(
+    entries(
         'most = bound(3, "how many fit in", least=1, option="--most")',
         'thefts = budget(0, "guests that vanish", option="--thefts")',
         'limit = setting(9, "how many are promised to be in at most", option="--limit")',
@@ -87,6 +87,10 @@ MODEL = model(
     ),
 )
 """A door that counts who goes in, with guards of every kind."""
+
+
+MUTANTS = 11
+"""Those of its actions, also of the one that the configuration disables."""
 
 
 def line_of(text: str, after: str) -> int:
@@ -472,7 +476,7 @@ def test_a_model_with_mutants_has_a_digest_of_its_own(folder: Path, monkeypatch:
         compiled.append(one)
         return None
 
-    assert len(list(mutate.candidates(instance, compile_nothing))) == 11
+    assert len(list(mutate.candidates(instance, compile_nothing))) == MUTANTS
     assert len({instance.model.digest, *(one.model.digest for one in compiled)}) == 1 + 4
 
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 from pathlib import Path
+from unittest.mock import Mock
 
 import networkx as nx
 import pytest
@@ -24,6 +25,7 @@ from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.commands.declarations import Option
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 
@@ -183,7 +185,7 @@ def test_folding_merges_states_and_loses_no_step(fold):
 
 def test_violations_dead_ends_and_cycles_are_marked(check):
     code, out, err = check("graph light.py -o light.graphml --json")
-    assert (code, err) == (0, "")
+    assert (code, err) == (DONE, "")
     assert json.loads(out) == {
         "model": "light",
         "protocol": None,
@@ -226,7 +228,7 @@ def test_violations_dead_ends_and_cycles_are_marked(check):
 
 def test_a_state_at_the_bound_is_not_a_dead_end(check):
     code, out, err = check("graph light.py -o light.dot --bound 1")
-    assert (code, err) == (0, "")
+    assert (code, err) == (DONE, "")
     assert out.splitlines() == [
         "3 states, 2 transitions, to depth 1",
         "3 nodes, 2 edges",
@@ -322,19 +324,19 @@ def test_what_must_stay_possible_is_judged_within_the_constraint(tmp_path):
 def test_states_outside_fold_and_are_written_in_every_format(check, tmp_path):
     written(tmp_path, COUNTERS, most=4, small=2, step=2)
     code, out, err = check("graph written.py -o x.dot")
-    assert (code, err) == (0, "")
+    assert (code, err) == (DONE, "")
     assert "9 states, 21 transitions, the whole state space" in out
     assert "6 states outside the constraint, not expanded\nVIOLATED: stays_low in 2 states\n" in out
     assert (tmp_path / "x.dot").read_text().count('style="filled,dotted"') == 6
-    assert check("graph written.py -o x.html")[0] == 0
+    assert check("graph written.py -o x.html")[0] == DONE
     assert '"outside the constraint, not expanded"' in (tmp_path / "x.html").read_text()
     code, out, _ = check("graph written.py -o x.graphml --fold count --json")
-    assert (code, json.loads(out)["outside"], json.loads(out)["nodes"]) == (0, 6, 15)
+    assert (code, json.loads(out)["outside"], json.loads(out)["nodes"]) == (DONE, 6, 15)
     read = nx.read_graphml("x.graphml", node_type=int)
     assert [data["outside"] for _, data in sorted(read.nodes(data=True))] == [0] * 9 + [1] * 6
     code, _, err = check("graph written.py -o y.dot --at-most 10")
     assert (code, err) == (
-        2,
+        USAGE,
         "check: 15 states, with those outside the constraint, make 15 nodes, more than 10; fold states by some fields,"
         " give a smaller --bound (3: 9 states), or raise the limit with --at-most 15\n",
     )
@@ -347,7 +349,7 @@ DOT_LINE = re.compile(rf"  (?:rankdir=LR|(?:node|edge|n\d+|n\d+ -> n\d+) \[(?:\w
 
 
 def test_dot_is_what_graphviz_reads(check, tmp_path):
-    assert check("graph light.py -o light.dot")[0] == 0
+    assert check("graph light.py -o light.dot")[0] == DONE
     first, *lines, last = (tmp_path / "light.dot").read_text().splitlines()
     assert (first, last) == ('digraph "light" {', "}")
     assert [line for line in lines if not DOT_LINE.fullmatch(line)] == []
@@ -398,10 +400,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
         ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
-        (
-            "graph light.py -o x.dot --loops",
-            "--loops goes with --fold FIELD; add that, or leave --loops out",
-        ),
+        ("graph light.py -o x.dot --loops", "--loops goes with --fold FIELD; add that, or leave --loops out"),
         ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
@@ -409,10 +408,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
             (f"graph light.py -o x.dot {option}{more}", f"{option} does not go with graph, {WITHOUT}")
             for option, more in OTHERS.items()
         ),
-        (
-            "graph -o x.dot",
-            "graph takes one model, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
-        ),
+        ("graph -o x.dot", "graph takes one model, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html"),
         (
             "light.py graph",
             "graph must be the first argument, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
@@ -441,7 +437,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 )
 def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
     code, out, err = check(line)
-    assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
+    assert (code, out, err.splitlines()[-1]) == (USAGE, "", f"check: {message}")
     assert files(tmp_path) == []
 
 
@@ -452,7 +448,7 @@ def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path, m
     monkeypatch.setattr(signal, "setitimer", lambda *given: (0.0, 0.0))
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
-        3,
+        UNDECIDED,
         "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
     )
@@ -463,45 +459,42 @@ def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
     (tmp_path / "x.dot").write_text("mine")
     (tmp_path / "folder.dot").mkdir()
     message = "-o x.dot: the file exists; give another name, or replace the file with --force"
-    assert check("graph light.py -o x.dot") == (2, "", f"check: {message}\n")
+    assert check("graph light.py -o x.dot") == (USAGE, "", f"check: {message}\n")
     assert (tmp_path / "x.dot").read_text() == "mine"
     message = "-o folder.dot: not a regular file; give another name"
-    assert check("graph light.py -o folder.dot --force") == (2, "", f"check: {message}\n")
-    assert check("graph light.py -o x.dot --force")[0] == 0
+    assert check("graph light.py -o folder.dot --force") == (USAGE, "", f"check: {message}\n")
+    assert check("graph light.py -o x.dot --force")[0] == DONE
     assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
 
 
+FSYNC = "isrcheck.traces.format.files.os.fsync"
+
+
 @pytest.mark.sampled
-def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
-    def interrupted(*given):
-        raise KeyboardInterrupt
-
-    for place in (
-        "isrcheck.traces.format.files.os.fsync",
-        "isrcheck.checker.explicit.carrier.SingleThread.expand",
-    ):
-        monkeypatch.setattr(place, interrupted)
-        code, out, err = check("graph light.py -o x.dot")
-        assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")
-        assert files(tmp_path) == []
-
-
-def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("isrcheck.traces.format.files.os.fsync", full)
-    message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
-    assert check("graph light.py -o x.dot") == (2, "", message)
+@pytest.mark.parametrize(
+    ("place", "error", "code", "message"),
+    [
+        (FSYNC, KeyboardInterrupt(), INTERRUPTED, "interrupted before anything was found"),
+        (
+            "isrcheck.checker.explicit.carrier.SingleThread.expand",
+            *(KeyboardInterrupt(), INTERRUPTED, "interrupted before anything was found"),
+        ),
+        (
+            *(FSYNC, OSError(errno.ENOSPC, "No space left on device"), USAGE),
+            "x.dot: cannot be written: No space left on device; name a file elsewhere",
+        ),
+    ],
+)
+def test_an_interrupt_or_a_full_disk_leaves_no_partial_file(check, tmp_path, monkeypatch, place, error, code, message):
+    monkeypatch.setattr(place, Mock(side_effect=error))
+    assert check("graph light.py -o x.dot") == (code, "", f"check: {message}\n")
     assert files(tmp_path) == []
 
 
 def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "isrcheck.traces.format.files.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
-    )
+    monkeypatch.setattr(FSYNC, lambda descriptor: (tmp_path / "x.dot").write_text("theirs"))
     message = "check: x.dot: exists already and is not overwritten; choose a new name, or add --force\n"
-    assert check("graph light.py -o x.dot") == (2, "", message)
+    assert check("graph light.py -o x.dot") == (USAGE, "", message)
     assert (tmp_path / "x.dot").read_text() == "theirs"
 
 

@@ -16,16 +16,7 @@ import pytest
 
 import isrcheck
 from conformance.tests.support.engine import ENDS, verdict_of
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    define,
-    domain,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, claim, define, domain, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
@@ -307,7 +298,7 @@ def test_what_is_refused(searched, text, says):
 
 
 MODEL = model(
-    configuration('broken = setting(False, "what was switched is taken back at any time", values=bool)'),
+    entries('broken = setting(False, "what was switched is taken back at any time", values=bool)'),
     state("count: between(0, 2)", "is_done: Flag"),
     define("action(fair=True)", "switches(s)", "require(s.count < 2)", "s.count += 1"),
     action("takes_back(s)", "require(s.is_done or s.broken)", "require(s.count == 1)", "s.count = 0"),

@@ -3,23 +3,13 @@ claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 
 import pytest
 
 from conformance.tests.support.engine import checking, instance_of, joined, none_to, proofs_of, proving, verdict_of
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    define,
-    domain,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, claim, define, domain, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
@@ -49,7 +39,7 @@ def check_model(tmp_path, monkeypatch, capsys):
 # ---------------------------------------------------------------------------------------------------- for every length
 
 OPEN_ARRAY = model(
-    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    entries('log_size = bound(2, "size", least=1, is_open=True)'),
     domain("Offset", '"log_size"'),
     state("a[Offset]: between(0, 10)"),
     action("up(s, o: Offset)", "require(s.a[o] < 10)", "s.a[o] += 1"),
@@ -93,7 +83,7 @@ def test_an_erring_property_is_not_proved_by_k_induction(check):
 
 
 NO_SMALL_NUMBERS = model(
-    configuration('k = setting(3, "k", most=3)', 'faults = budget(0, "faults")'),
+    entries('k = setting(3, "k", most=3)', 'faults = budget(0, "faults")'),
     state("f: Flag", 'left: between(0, "faults")'),
     action("count_down(s)", "require(s.k == s.left)", "s.left -= 1"),
     claim("always(every_length=True)", "not_two(s)", "s.left != 2 or s.f"),
@@ -110,7 +100,7 @@ def test_a_counterexample_with_numbers_outside_the_bounds(check):
 
 
 NO_SLICE = model(
-    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    entries('n = bound(2, "size", least=1, is_open=True)'),
     domain("N", '"n"'),
     state("x: between(0, 3)", "a[N]: between(0, 1)"),
     action("up(s, i: N)", "require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)", "s.x += 1"),
@@ -190,7 +180,7 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
 # ----------------------------------------------------------------------------------------------- budgets without limit
 
 CRASHES = model(
-    configuration('crashes = budget(1, "crashes", option="--crashes")'),
+    entries('crashes = budget(1, "crashes", option="--crashes")'),
     state('crashes_left: between(0, "crashes")', "x: between(0, 9)"),
     define("initial", "start(configuration)", 'yield {"crashes_left": configuration.crashes}'),
     action("crash(s)", "require(s.crashes_left > 0)", "require(s.x < 9)", "s.crashes_left -= 1", "s.x = s.x"),
@@ -280,16 +270,16 @@ def test_an_exhaustive_search_covers_every_depth(tmp_path):
 
 
 def test_a_violation_is_kept_if_time_runs_out_before_the_least_path(tmp_path, monkeypatch):
-    """Whichever query is the first without an answer: the violation is found, or nothing is."""
-    once, instance, outcomes = bounded_model_checking.once, instance_of(tmp_path, FIVE), []
-    for last in range(20):
-        queries = itertools.count()
-        answered = lambda *given: once(*given) if next(queries) < last else (Answer.SECONDS, None)  # noqa: B023, E731
-        monkeypatch.setattr(bounded_model_checking, "once", answered)
-        unrolled = ask_to_depth(instance, Limits(depth=6), only=["low"])
-        outcomes.append((verdicts(unrolled)[0].bare, unrolled.stopped))
-    assert ("VIOLATED at step 4", "seconds") in outcomes
-    assert {word.partition(" (")[0] for word, _ in outcomes} == {"UNDECIDED", "VIOLATED at step 4"}
+    """One query for each depth finds the violation at depth 4; the next one, for the least path, has no answer."""
+    once, depths = bounded_model_checking.once, iter(range(4 + 1))
+
+    def in_time(*given):
+        return (Answer.SECONDS, None) if next(depths, None) is None else once(*given)
+
+    monkeypatch.setattr(bounded_model_checking, "once", in_time)
+    unrolled = ask_to_depth(instance_of(tmp_path, FIVE), Limits(depth=6), only=["low"])
+    assert [verdict.text for verdict in verdicts(unrolled)] == ["VIOLATED at step 4", "n/a"]
+    assert unrolled.stopped == "seconds"
 
 
 # ----------------------------------------------------------------------------------------------------- the last line
@@ -440,7 +430,7 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
     """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
     text = model(
-        configuration('faults = budget(1, "faults")'),
+        entries('faults = budget(1, "faults")'),
         state("faults_left: between(0, 127)", "seen: between(0, 1)"),
         define("initial", "start(configuration)", 'yield {"faults_left": configuration.faults}'),
         action("it_fails(s)", "require(s.faults_left > 0)", "s.faults_left -= 1", "s.seen += 1"),
@@ -455,7 +445,7 @@ def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
 # ------------------------------------------------------------------------------- what was found stands beside a refusal
 
 OVER_WHAT_IS_OPEN = model(
-    configuration('log_size = bound(2, "size", least=1, is_open=True)'),
+    entries('log_size = bound(2, "size", least=1, is_open=True)'),
     domain("Offset", '"log_size"'),
     state("log[Offset]: between(0, 3)", "turns: between(0, 9)"),
     action("clock_turns(s)", "require(s.turns < 9)", "s.turns += 1"),
@@ -508,7 +498,7 @@ def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
 
 
 HIDDEN = model(
-    configuration('n = bound(2, "size", least=1, is_open=True)'),
+    entries('n = bound(2, "size", least=1, is_open=True)'),
     domain("Place", '"n"'),
     domain("Node", 3),
     state("a[Place]: between(0, 9)", "b[Node, Place]: between(0, 9)", "at: between(0, 5)", 'ends: between(0, "n")'),
@@ -552,7 +542,7 @@ def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
 
 
 WITHOUT_A_STEP = model(
-    configuration('rounds = bound(2, "rounds")'),
+    entries('rounds = bound(2, "rounds")'),
     domain("Node", 2),
     state("x: between(0, 3)", "y: between(0, 2)", "z: between(-1, 2)", "is_on: Flag", "is_lit[Node, Node]: Flag"),
     action(

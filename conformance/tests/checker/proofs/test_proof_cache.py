@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import action, claim, configuration, define, model, state, write_model
+from conformance.tests.support.small_models import action, claim, define, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix as matrix_proofs
 from isrcheck.checker.comparisons import matrix_record as matrix
@@ -25,7 +25,7 @@ from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import IN_RANGE
 
 STREAM = model(
-    configuration(
+    entries(
         'water = bound(4, "how much there is", least=1, option="--water")',
         'storms = budget(2, "storms", option="--storms")',
         'dams = budget(1, "dams that break", option="--dams")',

@@ -24,7 +24,7 @@ from conformance.tests.support.engine import (
     proving,
     verdict_of,
 )
-from conformance.tests.support.small_models import action, claim, configuration, define, model, state, write_model
+from conformance.tests.support.small_models import action, claim, define, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs import induction, proof_cache, prove
@@ -152,7 +152,7 @@ def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
 
 def test_a_proof_with_a_proposed_lemma_says_so(check):
     text = model(
-        configuration('faults = budget(1, "how often it fails")'),
+        entries('faults = budget(1, "how often it fails")'),
         state("is_open: Flag", "is_used: Flag", "is_lost: Flag", "faults_left: Flag"),
         define("initial", "starts(configuration)", 'yield {"faults_left": configuration.faults == 1}'),
         action("it_opens(s)", "s.is_open = True"),

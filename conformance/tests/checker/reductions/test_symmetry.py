@@ -83,10 +83,8 @@ def orbit(instance: Instance, names: set[str], images: dict[int, int], cells: Ce
     return tuple(after)
 
 
-KAFKA = {
-    *("Replica", "AlteringReplica", "KraftReplica", "WaitReplica", "FlushedReplica", "AssignedReplica", "LateReplica"),
-    *("NumberedReplica", "SnapshotReplica", "DeletingReplica"),
-}
+KAFKA = {"Replica", "AlteringReplica", "KraftReplica", "WaitReplica", "FlushedReplica", "AssignedReplica"}
+KAFKA |= {"LateReplica", "NumberedReplica", "SnapshotReplica", "DeletingReplica"}
 
 
 def cases() -> Iterator[tuple[str, str | None, dict[str, int], int | None, set[str], tuple[int, ...], tuple[int, int]]]:
@@ -148,9 +146,8 @@ def test_the_orbits_of_the_visited_states_are_all_states(
     assert depths(whole) == depths(reduced)
     assert len(whole.levels) == len(reduced.levels)
     two = searched(instance, reduction, depth, threads=2)
-    assert (two.levels, two.fired, two.new, two.findings) == (
-        *(reduced.levels, reduced.fired, reduced.new, reduced.findings),
-    )
+    for name in ("levels", "fired", "new", "findings"):
+        assert getattr(two, name) == getattr(reduced, name)
     certify(reduced)
 
 
@@ -514,7 +511,10 @@ def test_spark_visits_the_same_orbits(local_spark, mode: Mode) -> None:
     reduction, _ = reduction_of(instance, symmetry=True)
     here = explore(instance, Limits(4, MEMORY), kernel=kernel_of(instance, reduction=reduction))
     there, _ = explore_on_spark(
-        *(local_spark, SparkRequest(mode, None, SparkOptions(), None), instance, Limits(4, MEMORY)),
+        local_spark,
+        SparkRequest(mode, None, SparkOptions(), None),
+        instance,
+        Limits(4, MEMORY),
         kernel_of(instance, reduction=reduction),
         count_all=False,
         report=lambda progress: None,

@@ -13,6 +13,7 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.report import HOSTILE, NAME
 from isrcheck.checker import cli
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.files import Recheck, recheck
 
@@ -23,13 +24,13 @@ FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
 def found(tmp_path, monkeypatch, capsys):
     """A model, and the report with a counterexample to `stays_safe`."""
     monkeypatch.chdir(tmp_path)
-    _write(tmp_path, HOSTILE)
-    assert checking(cli.main, capsys)(NAME, "--report", "deep/DIR")[0] == 12
+    rewrite(tmp_path, HOSTILE)
+    assert checking(cli.main, capsys)(NAME, "--report", "deep/DIR")[0] == VIOLATED
     (path,) = (tmp_path / "deep" / "DIR" / "traces").glob("*stays_safe*.itf.json")
     return path
 
 
-def _write(folder, text):
+def rewrite(folder, text):
     (folder / NAME).write_text(text, encoding="utf-8")
 
 
@@ -38,7 +39,7 @@ def test_the_same_model_allows_the_counterexample(found, tmp_path):
 
 
 def test_a_reformatted_model_allows_the_counterexample(found, tmp_path):
-    _write(tmp_path, HOSTILE + "\n\n# a line more\n")
+    rewrite(tmp_path, HOSTILE + "\n\n# a line more\n")
     assert recheck(found, tmp_path / NAME).is_possible
 
 
@@ -55,10 +56,10 @@ def test_a_reformatted_model_allows_the_counterexample(found, tmp_path):
 )  # fmt: skip
 def test_a_repaired_model_forbids_the_counterexample(found, tmp_path, before, after, says):
     assert HOSTILE.count(before) == 1 or before.startswith("values")
-    _write(tmp_path, HOSTILE.replace(before, after))
-    told = recheck(found, tmp_path / NAME)
-    assert says in told.says
-    assert told.is_possible == (says == "the model allows it")
+    rewrite(tmp_path, HOSTILE.replace(before, after))
+    again = recheck(found, tmp_path / NAME)
+    assert says in again.says
+    assert again.is_possible == (says == "the model allows it")
 
 
 @pytest.mark.parametrize(
@@ -67,15 +68,11 @@ def test_a_repaired_model_forbids_the_counterexample(found, tmp_path, before, af
         ("height", "altitude", "its variables are not the fields of its model"),
         ("def climber_steps", "def climber_walks", "has no action climber_steps"),
         ("def stays_safe", "def is_safe", "has no property stays_safe"),
-        (
-            "class State",
-            "    more = setting(0, 'more')\n\n\nclass State",
-            "its model differ in more",
-        ),
+        ("class State", "    more = setting(0, 'more')\n\n\nclass State", "its model differ in more"),
     ],
 )
 def test_an_undecidable_case_is_not_answered(found, tmp_path, before, after, says):
-    _write(tmp_path, HOSTILE.replace(before, after))
+    rewrite(tmp_path, HOSTILE.replace(before, after))
     with pytest.raises(UsageError, match=says):
         recheck(found, tmp_path / NAME)
 
@@ -96,21 +93,23 @@ def test_a_model_named_in_a_file_is_not_loaded(found):
 @pytest.mark.exhaustive
 def test_pytest_fails_until_the_model_is_repaired(found, tmp_path):
     file = found.parents[1] / "test_regressions.py"
-    assert _pytest(file) == (1, "1 failed")
+    passes, fails = (0, "1 passed"), (1, "1 failed")
+    assert pytest_of(file)[:2] == fails
     file.write_text(file.read_text().replace("WANTED = IMPOSSIBLE\n", "WANTED = POSSIBLE\n"))
-    assert _pytest(file) == (0, "1 passed")
-    _write(tmp_path, HOSTILE.replace("require(s.height < s.most)", FIXED))
-    assert _pytest(file) == (1, "1 failed")
+    assert pytest_of(file)[:2] == passes
+    rewrite(tmp_path, HOSTILE.replace("require(s.height < s.most)", FIXED))
+    assert pytest_of(file)[:2] == fails
     file.write_text(file.read_text().replace("WANTED = POSSIBLE\n", "WANTED = IMPOSSIBLE\n"))
-    assert _pytest(file) == (0, "1 passed")
+    assert pytest_of(file)[:2] == passes
 
 
-def _pytest(file):
-    """Run the file from another folder; return the exit code, and pytest's counts."""
+def pytest_of(file, modules=PROJECT):
+    """Run the file in another folder, with what can be imported from `modules`; return the exit code, pytest's counts,
+    and what it printed."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    environment = {**os.environ, "PYTHONPATH": str(modules)}
     done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]
+    return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0], done.stdout
 
 
 @pytest.mark.exhaustive
@@ -119,8 +118,6 @@ def test_a_project_may_have_its_own_folders_models_and_traces(found, tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("MINE = True\n")
     (tmp_path / "conftest.py").write_text("import models\nimport traces\n\nassert models.MINE\nassert traces.MINE\n")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "deep/DIR/test_regressions.py"]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed")
-    assert "the model allows it: stays_safe is VIOLATED after 3 steps" in done.stdout
+    code, counts, text = pytest_of(found.parents[1] / "test_regressions.py", tmp_path)
+    assert (code, counts) == (1, "1 failed")
+    assert "the model allows it: stays_safe is VIOLATED after 3 steps" in text

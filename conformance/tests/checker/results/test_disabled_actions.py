@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.small_models import (
-    action,
-    configuration,
-    domain,
-    helper,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, domain, entries, helper, model, state, write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.instance_facts import disabled_actions
@@ -24,7 +16,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
 MODEL = model(
-    configuration(
+    entries(
         'places = bound(2, "places", least=0)',
         'thefts = budget(1, "thefts")',
         'colour = setting(1, "a colour", most=3)',
@@ -110,8 +102,6 @@ def test_disabled_actions_of_the_registered_models_never_fire(name: str) -> None
 def test_actions_without_budget_are_disabled_in_the_default_kafka() -> None:
     instance = registry.load("kafka")[0].instance("0.10")
     names = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
-    assert {
-        *("controller_elects_preferred", "controller_elects_unclean"),
-        *("broker_loses_power", "broker_loses_disk", "send_is_lost"),
-    } <= names
+    assert {"controller_elects_preferred", "controller_elects_unclean"} <= names
+    assert {"broker_loses_power", "broker_loses_disk", "send_is_lost"} <= names
     assert not {"broker_bounces", "broker_crashes", "broker_restarts", "producer_appends"} & names

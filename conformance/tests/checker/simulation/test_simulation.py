@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_actions_are_chosen_with_equal_chance(walk) -> None:
     found = simulate(walk(), kernel_of(walk()), SimulationRequest(20_000, 2, 1))
     goes, jumps, flies = found.taken.tolist()
     assert (goes + jumps, flies) == (40_000, 0)
-    assert abs(goes - jumps) < 800
+    assert abs(goes - jumps) < 4 * sqrt(goes + jumps)  # four standard deviations
 
 
 @pytest.mark.sampled
@@ -137,10 +138,10 @@ def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
     request = SimulationRequest(20_000, 2, 1, weights={"jumps": 3, "flies": 100})
     goes, jumps, flies = simulate(walk(), kernel_of(walk()), request).taken.tolist()
     assert (goes + jumps, flies) == (40_000, 0)
-    assert abs(3 * goes - jumps) < 1_200
+    assert abs(3 * goes - jumps) < 6 * sqrt(goes + jumps)  # three and a half standard deviations
     # Among the steps of an action, the choice is the same as ever.
     equal = simulate(walk(), kernel_of(walk()), SimulationRequest(500, 3, 1, weights={"jumps": 7, "goes": 7}))
-    assert abs(equal.taken[0] - equal.taken[1]) < 150
+    assert abs(equal.taken[0] - equal.taken[1]) < 3.8 * sqrt(equal.steps)  # almost four standard deviations
 
 
 def test_weights_are_reported_and_repeat_the_walks(walk, check) -> None:
@@ -159,11 +160,10 @@ def test_weights_are_reported_and_repeat_the_walks(walk, check) -> None:
 
 
 def test_numbers_below_a_limit_are_spread_evenly() -> None:
-    numbers = below(np.full(70_000, 7), 5, np.arange(70_000), 3, 1)
-    next_ones = below(np.full(70_000, 7), 5, np.arange(70_000), 4, 1)
-    assert np.bincount(7 * numbers + next_ones, minlength=49).min() > 1_250
-    assert np.bincount(numbers, minlength=7).min() > 9_600
-    assert np.bincount(numbers, minlength=7).max() < 10_400
+    draws, limit = 70_000, 7
+    numbers, next_ones = (below(np.full(draws, limit), 5, np.arange(draws), position, 1) for position in (3, 4))
+    assert np.bincount(limit * numbers + next_ones, minlength=limit**2).min() > 7 / 8 * draws / limit**2
+    assert abs(np.bincount(numbers, minlength=limit) - draws / limit).max() < 0.04 * draws / limit
 
 
 def test_what_was_covered_is_reported(walk) -> None:

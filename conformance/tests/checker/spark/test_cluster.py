@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, registered, witnesses
 from conformance.tests.sampling import recorded
-from conformance.tests.support.spark import SECONDS_TO_START, cluster_session, silent
+from conformance.tests.support.spark import SECONDS_TO_START, Cluster, cluster_session, silent
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
@@ -112,13 +114,13 @@ def session(session_of_all):
     return session_of_all
 
 
+@dataclass
 class Killer:
-    """Kills an executor as soon as a search reaches a level."""
+    """Kills an executor as soon as a search has found so many states."""
 
-    def __init__(self, cluster, distinct: int) -> None:
-        self.cluster = cluster
-        self.distinct = distinct
-        self.killed: list[int] = []
+    cluster: Cluster
+    distinct: int
+    killed: Sequence[int] = ()
 
     def __call__(self, progress) -> None:
         if not self.killed and progress.distinct >= self.distinct:

@@ -17,16 +17,7 @@ import pytest
 from conformance.tests.support.engine import assert_refused
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.programs import interrupted_when
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    define,
-    helper,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, claim, define, entries, helper, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
 from isrcheck.checker.results.terminal import ProgressLine
@@ -43,7 +34,7 @@ from isrcheck.traces.cli import main as trace
 pytestmark = pytest.mark.sampled
 
 DOOR = model(
-    configuration(
+    entries(
         'most = bound(4, "how far it counts", least=1, most=9, option="--most")',
         'leaps = budget(0, "steps of two", option="--leaps")',
         'limit = setting(9, "what is promised of the count", option="--limit")',
@@ -242,12 +233,8 @@ def test_the_classic_loss_over_generations_brokers_and_the_isr(check_json):
     code, content, _ = check_json(line)
     assert code == VIOLATED
     none = ("NO VIOLATION TO DEPTH", 8)
-    assert cells(content, "acked_not_lost") == [
-        *(("VIOLATED", 6), ("VIOLATED", 6)),
-        *(("VIOLATED", 8), ("VIOLATED", 8)),
-        *(("VIOLATED", 8), ("VIOLATED", 8)),
-        *(none, none),
-    ]
+    steps = [6, 6, 8, 8, 8, 8]
+    assert cells(content, "acked_not_lost") == [*(("VIOLATED", step) for step in steps), none, none]
     values = content["rows"][content["smallest"]["row"]]["values"]
     assert values == {"protocol": "0.10", "min.insync.replicas": "1"}
 

@@ -106,7 +106,8 @@ DECIDING = model(
         pytest.param(DECIDING.format(value="2 or s.n", fine="s.n != 2"), 1, StepPath(0, (0,)), id="the value of an or"),
         pytest.param(
             DECIDING.format(value="0", fine="any(s.n == i or s.lit[i + 2] for i in range(3))"),
-            *(0, None),
+            0,
+            None,
             id="an index after the deciding element",
         ),
     ],

@@ -70,12 +70,9 @@ LATER = {"published/kip_279", "published/kip_320", "published/kip_320_first_try"
 NAMES = [name for name in registry.names() if not name.endswith(("_liveness", "_scenarios"))]
 """All models but those that have the state and the actions of others."""
 
-LEAVING_A_RANGE = {
-    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier"),
-    *("coordinator", "consumer_commits"),
-    *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
-    "published/others/kip_966",
-}
+LEAVING_A_RANGE = {"kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier", "coordinator"}
+LEAVING_A_RANGE |= {"consumer_commits", "published/others/kip_966"}
+LEAVING_A_RANGE |= {"examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"}
 """Models that leave a declared range in random states, which need not be reachable.
 
 A leader of Kafka or of KIP-966 can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and
@@ -150,8 +147,11 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
     assert share > 1 or {one[1:] for one in chosen} >= {one[1:] for one in possible_choices(name)}
 
 
+LEAST_IN_ALL = 20_000
+
+
 def test_more_than_twenty_thousand_comparisons_are_made() -> None:
-    assert sum(LEAST_SUCCESSORS[family_of(name)] for name in registry.names()) >= 20_000
+    assert sum(LEAST_SUCCESSORS[family_of(name)] for name in registry.names()) >= LEAST_IN_ALL
     assert {family_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_ANSWERS)
 
 
@@ -223,12 +223,10 @@ TRAPS = {
 }
 """What MEANINGS (test_language.py) does not ask, in the same way."""
 
-TRAPS_THAT_FAIL = {
-    *("branch not taken", "branches within branches", "index in an index", "guard between", "guard before what fails"),
-    *("helper that may fail", "value above in a loop", "number into a flag", "sum into a flag", "sum of values"),
-    *("cell with a symbolic index", "helper that writes", "all that ends early", "subset with a symbolic index"),
-    *("least of indices", "sum of two ranges"),
-}
+TRAPS_THAT_FAIL = {"branch not taken", "branches within branches", "index in an index", "guard between"}
+TRAPS_THAT_FAIL |= {"guard before what fails", "helper that may fail", "value above in a loop", "number into a flag"}
+TRAPS_THAT_FAIL |= {"sum into a flag", "sum of values", "cell with a symbolic index", "helper that writes"}
+TRAPS_THAT_FAIL |= {"all that ends early", "subset with a symbolic index", "least of indices", "sum of two ranges"}
 """Those that leave the declaration in some of the states."""
 
 TRAP_HELPERS = """
@@ -323,8 +321,7 @@ def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) 
     instance = whole(path)
     assert [lemma.name for lemma in instance.lemmas] == ["numbers_are_small"]
     compared = compare_all(instance, in_range(instance))
-    assert compared.successors > 700
-    assert compared.failures == 0
+    assert (compared.successors, compared.failures) == (1056, 0)
 
 
 def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
@@ -366,8 +363,7 @@ def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
     for protocol in model.protocols:
         instance = model.instance(protocol)
         compared = compare_all(instance, in_range(instance))
-        assert compared.successors > 300
-        assert (compared.failures > 0) == (protocol == "swapped")
+        assert (compared.successors, compared.failures) == {"plain": (2800, 0), "swapped": (648, 130)}[protocol]
 
 
 def test_an_action_that_a_protocol_lacks_is_never_taken(tmp_path: Path) -> None:

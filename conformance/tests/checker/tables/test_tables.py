@@ -17,15 +17,7 @@ from pyarrow import parquet
 
 from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import (
-    action,
-    claim,
-    configuration,
-    helper,
-    model,
-    state,
-    write_model,
-)
+from conformance.tests.support.small_models import action, claim, entries, helper, model, state, write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
@@ -42,7 +34,7 @@ from isrcheck.models import registry
 pytestmark = pytest.mark.sampled
 
 STAIRS = model(
-    configuration(
+    entries(
         'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
         'limit = setting(2, "how far it is safe", option="--limit")',
     ),
@@ -473,8 +465,7 @@ def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys)
     # What Spark's parts have in common takes Spark; the other search of these commands is one of the sweep, again.
     told = capsys.readouterr().out.partition("Where do the partitions")[0].splitlines()
     shown = [line for line in asking.partition("Where do the partitions")[0].splitlines()[1:] if line != "  ..."]
-    assert len(shown) == 16
-    assert [line for line in told if line in shown] == shown
+    assert shown and [line for line in told if line in shown] == shown
 
 
 @pytest.mark.parametrize("missing", ["", "verdicts"])

@@ -72,7 +72,7 @@ def test_kraft(cluster: str, history: str) -> None:
 @pytest.mark.parametrize("end", ["drop", "deliver; drop", "deliver; deliver"])
 def test_a_broker_sends_one_heartbeat_at_a_time(end: str) -> None:
     """Kafka: BrokerLifecycleManager, communicationInFlight. With two in flight, an older heartbeat could overtake the
-    one that asks for the shutdown, and unfence a broker that was fenced meanwhile.
+    request for the shutdown, and unfence a broker that was fenced meanwhile.
     """
     cluster = cluster_of("3.7")
     assert cluster.fire(1, TimerKind.HEARTBEAT)

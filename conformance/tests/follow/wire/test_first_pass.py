@@ -235,7 +235,7 @@ def stripped(folder: Path, to: Path, *, by_id: bool = False) -> Path:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("folder", "protocol", "length"), [(STEADY, "3.7", 52), (LATER, "4.1", 75)])
 def test_a_recording_without_metadata_is_followed(tmp_path: Path, folder: Path, protocol: str, length: int) -> None:
-    """C1: the topic is the one that is written to; its id is that of the fetches with the same records."""
+    """C1: the topic is that to which records are written; its id is that of the fetches with the same records."""
     path = stripped(folder, tmp_path)
     outcome = follow_recording(path, protocol, objects=wire_observations(path))
     assert isinstance(outcome, Explained)

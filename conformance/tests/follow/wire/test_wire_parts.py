@@ -113,7 +113,7 @@ def test_replicas_are_news_if_they_are_more_than_before() -> None:
     assert controller.is_seen(View(1, 0, (1, 2))) is None
     assert controller.is_seen(grown) is None
     controller.answers(View(1, 0, (1, 2, 3)), 2)
-    assert controller.is_seen(View(1, 0, (1, 2, 3), replicas=(1, 2, 3))) is None  # no more than before
+    assert controller.is_seen(View(1, 0, (1, 2, 3), replicas=(1, 2, 3))) is None  # the same as before
     assert controller.is_seen(View(1, 1, (1, 2), replicas=(1, 2))) == View(1, 1, (1, 2), replicas=(1, 2))
 
 

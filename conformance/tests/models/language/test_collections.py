@@ -19,6 +19,7 @@ from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.traces import cli as traces
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "words", "violated"),
     [

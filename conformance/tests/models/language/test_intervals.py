@@ -200,6 +200,9 @@ def test_the_bound_of_the_command_is_used(tmp_path: Path) -> None:
 
 LARGEST = ["x = 1", *doublings(61), "x = x - 1 + x"]
 
+ALL_STATES = 4 * 4**2 * 2
+"""The states of two elements: the values of `a`, of each `b` and of `f`."""
+
 ACCEPTED = {
     "the largest number": asks(*LARGEST, returns="x - 2 - s.a < x and s.a < 0"),
     "the least number": asks(*LARGEST, "x = -x - 1", returns="x < 0 and x < s.a - 1 and s.a < 0"),
@@ -229,7 +232,7 @@ def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, nam
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
     ranges = [range(p.low, p.high + 1) for p in instance.layouts.values() for _ in range(p.count)]
     states = list(itertools.product(*ranges))
-    assert len(states) == 128
+    assert len(states) == ALL_STATES
     # The step that raises `a` errs nowhere, and the property is asked in every state.
     assert [len(compare(reference, compiled, cells) or ()) for cells in states] == [int(c[0] < 1) for c in states]
     assert {run.holds(instance, instance.properties[0], cells) for cells in states} == {True, False}

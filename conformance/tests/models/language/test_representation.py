@@ -166,6 +166,9 @@ def paints(before, after, taken):
     return taken == step or before.total >= after.total or taken != undo
 '''
 
+REACHED, EXPRESSIONS = 69, 41
+"""The reached states of that model, and the expressions of its functions that are no constants."""
+
 
 @pytest.fixture
 def scopes(tmp_path: Path) -> Instance:
@@ -176,14 +179,13 @@ def scopes(tmp_path: Path) -> Instance:
 
 def routine(instance: Instance, name: str) -> Routine:
     functions = [instance.function(index).routine for index in range(len(instance.model.actions))]
-    found = [one for one in routines(functions) if one.name == name]
-    assert len(found) == 1
-    return found[0]
+    (named,) = (one for one in routines(functions) if one.name == name)
+    return named
 
 
 def test_every_construct_and_every_scope_means_what_it_means_to_python(scopes: Instance) -> None:
     states = list(reached(scopes, 400))
-    assert len(states) == 69
+    assert len(states) == REACHED
     assert [representation_differs(scopes, cells) for cells in states] == [None] * len(states)
 
 
@@ -224,7 +226,7 @@ def test_the_configuration_determines_what_uses_neither_the_state_nor_a_variable
         "LIMIT // 2": 2,
         "min(x for x in range(1, 3))": 1,
     }
-    assert len(numbers) == 41
+    assert len(numbers) == EXPRESSIONS
 
 
 TRUTHS = {

@@ -126,6 +126,7 @@ BAD_INPUT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("words", BAD_INPUT)
 def test_bad_input(
     words: str, trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -125,12 +125,13 @@ def test_random_bytes_are_refused_or_decoded_and_nothing_else_happens():
 
 
 def test_a_small_frame_cannot_announce_too_many_values(monkeypatch):
-    monkeypatch.setattr(decoding, "MOST_VALUES", 100)
-    data = struct.pack(">hhih", 3, 0, 1, -1) + struct.pack(">i", 101) + b"\0\0" * 101
+    most = 100
+    monkeypatch.setattr(decoding, "MOST_VALUES", most)
+    data = struct.pack(">hhih", 3, 0, 1, -1) + struct.pack(">i", most + 1) + b"\0\0" * (most + 1)
     with pytest.raises(UndecodedError, match="more than 100 values"):
         body_of("request", 3, 0, data)
-    data = struct.pack(">hhih", 3, 0, 1, -1) + struct.pack(">i", 100) + b"\0\0" * 100
-    assert len(body_of("request", 3, 0, data)["topics"]) == 100
+    data = struct.pack(">hhih", 3, 0, 1, -1) + struct.pack(">i", most) + b"\0\0" * most
+    assert len(body_of("request", 3, 0, data)["topics"]) == most
 
 
 def test_the_answer_to_an_unknown_version_of_api_versions_is_of_version_0():

@@ -11,6 +11,7 @@ from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour
 
 NODES = (0, 1, 2, 3, "controller")
+WIDTH = 120
 
 
 def trace_of(name):
@@ -29,7 +30,7 @@ def test_the_script_of_a_golden_trace_is_a_script_with_every_step(path, tmp_path
     assert told == [f"# {number}. {trace.instance.spell_step(step)}" for number, step in enumerate(trace.steps, 1)]
     typed = {line.split()[-1] for line in lines if line.startswith(("#   pass", "#   begin", "#   release"))}
     assert typed == {str(one.line) for one in rules}
-    assert max(map(len, lines)) <= 120
+    assert max(map(len, lines)) <= WIDTH
 
 
 def test_every_message_of_a_trace_is_held_and_so_are_fetches_that_do_not_arrive_in_it():
