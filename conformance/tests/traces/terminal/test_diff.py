@@ -237,6 +237,8 @@ def test_if_no_table_fits_the_traces_are_stacked() -> None:
         "    A: -",
         "    B: controller_fails_over to 1",
     ]
+    in_a_pipe = tell(Difference(classic(), longer()), look=Look(10, Ink()))
+    assert "crashes_left  1     0" in [line.strip() for line in in_a_pipe]
 
 
 # --------------------------------------------------------------------------------------------------------- the command
