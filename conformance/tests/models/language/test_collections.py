@@ -58,7 +58,7 @@ def test_contents_of_symmetric_elements_are_permuted(kind: ModuleType, order: in
     assert reduction is not None and reduction.symmetry.order == order
     whole, reduced = searched(instance, None), searched(instance, reduction)
     assert depths(reduced) == depths(whole)
-    permutations = list(reduction.symmetry.permutations())
+    permutations = reduction.symmetry.permutations
     orbits = [{reduction.symmetry.permuted(cells, images) for images in permutations} for cells in states_of(reduced)]
     assert sum(map(len, orbits)) == whole.distinct
     assert reduced.distinct < whole.distinct

@@ -120,10 +120,7 @@ def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> N
     ("code", "says"),
     [
         ("s.inbox.append(1)  # <-", "the queue `inbox` takes 1 index, not 0; a queue is read by s.inbox[...][i], len"),
-        (
-            "s.owner = s.turns  # <-",
-            "the queue `s.turns` is used as a value; a queue is read by s.turns[i], len(",
-        ),
+        ("s.owner = s.turns  # <-", "the queue `s.turns` is used as a value; a queue is read by s.turns[i], len("),
         ("s.turns[0] = 1  # <-", "`s.turns[0]` is assigned to; a queue is changed by s.turns.append(x)"),
         ("s.turns = 1  # <-", "`s.turns` is assigned to; a queue is changed by s.turns.append(x)"),
         ("s.turns.push(1)  # <-", "a queue has no `push`; a queue is changed by s.turns.append(x), s.turns.popleft()"),
@@ -131,14 +128,8 @@ def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> N
         ("s.turns.popleft(0)  # <-", "`popleft` takes 0 elements; a queue is changed by"),
         ("s.owner = s.turns.popleft()  # <-", "assign s.turns.popleft() to a local first"),
         ("require(s.turns.popleft() == 1)  # <-", "`s.turns.popleft()` is a part of an expression; write x = "),
-        (
-            "require(s.turns == s.turns)  # <-",
-            "`s.turns == s.turns` compares a queue; compare len(...)",
-        ),
-        (
-            "require(all(x > 0 for x in s.turns))  # <-",
-            "loop over the queue `s.turns`; write: for i in range(len(s.turns))",
-        ),
+        ("require(s.turns == s.turns)  # <-", "`s.turns == s.turns` compares a queue; compare len(...)"),
+        ("require(all(x > 0 for x in s.turns))  # <-", "loop over the queue `s.turns`; write: for i in range(len(s"),
         ("for x in s.turns:  # <-\n        s.owner = x", "loop over the queue `s.turns`; write: for i in range("),
         ("s.owner = s.turns[0][1]  # <-", "the queue `turns` takes 0 indices, not 2"),
         ("s.owner = len(s.turns[1:])  # <-", "`s.turns[1:]` is a slice; read one element at a time, in a loop over"),
