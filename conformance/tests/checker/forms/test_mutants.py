@@ -90,7 +90,7 @@ MODEL = model(
 
 
 MUTANTS = 11
-"""Those of its actions, also of the one that the configuration disables."""
+"""The mutants of its actions, of the disabled action as well."""
 
 
 def line_of(text: str, after: str) -> int:
