@@ -121,7 +121,6 @@ class Assignments:
                 yield until
 
     def _last_request(self, number: int) -> tuple[int, Replicas | None] | None:
-        """The last request before a line."""
         return next((request for request in reversed(self.requests) if request[0] < number), None)
 
     def _current_before(self, number: int) -> Replicas:
@@ -539,7 +538,6 @@ def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
 
 
 def _lead(partition: Partition, entry: Mapping[str, Any], number: int) -> None:
-    """Note the leader that a message shows, if it shows one."""
     leader, epoch = entry.get("leader_id"), entry.get("leader_epoch")
     if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0 and epoch >= 0:
         partition.elections.lead(number, leader, epoch)
