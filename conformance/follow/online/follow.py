@@ -394,7 +394,7 @@ class _Following:
                 search.monitor, chunk.recording.values, self.window.offset, chunk.first, self.possible.memory
             )
             search.begin(self.possible.states, monitors)
-        search.follow()
+        search.run()
         self.most = max(self.most, search.peak)
         self.states += search.total
         self.generated += search.expander.generated

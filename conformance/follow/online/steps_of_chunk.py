@@ -15,7 +15,6 @@ from collections import defaultdict
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.online.chunk import Chunk
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
@@ -121,23 +120,18 @@ class ChunkSearch(ObservationSearch):
         nothing = np.zeros(len(states), np.int64)
         self._pass_and_add(states, monitors, nothing, nothing)
 
-    def follow(self) -> None:
+    def _search(self) -> None:
         """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
-        try:
+        self._note_best()
+        for line in range(self.chunk.first, self.chunk.end):
+            if line not in self._waiting:
+                continue
+            self.at = line
+            self._close(line)
+            if self.stopped is not None or not any(later > line for later in self._waiting):
+                return
             self._note_best()
-            for line in range(self.chunk.first, self.chunk.end):
-                if line not in self._waiting:
-                    continue
-                self.at = line
-                self._close(line)
-                if self.stopped is not None or not any(later > line for later in self._waiting):
-                    return
-                self._note_best()
-            self.at = self.chunk.end
-        except KeyboardInterrupt:
-            self.stopped = "interrupt"
-        except Full:
-            self.stopped = "memory"
+        self.at = self.chunk.end
 
     def _close(self, line: int) -> None:
         """Find all states that can be reached before this line is passed."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from isrcheck.conformance.cluster.acts import Act
@@ -204,9 +205,8 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
     is_first = record not in before.numbers.values()
-    sent = next(
-        candidate for _, all_sent in after.view.sent for candidate in all_sent if candidate.request == message.number
-    )
+    requests = chain.from_iterable(of_client for _, of_client in after.view.sent)
+    sent = next(request for request in requests if request.request == message.number)
     if after.producer_epoch > before.producer_epoch:
         now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
         action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,13 @@ MANY = 1 << 16
 """The number of nodes that change their order together."""
 
 
+@dataclass
 class Order:
     """Nodes by rank: their depth, minus some steps for each passed line. `taken` counts the nodes chosen so far."""
 
-    def __init__(self, steps_of_a_line: int) -> None:
-        self.steps_of_a_line = steps_of_a_line
-        self.taken = 0
-        self._of_rank: dict[int, list[NDArray[np.uint32]]] = {}
+    steps_of_a_line: int
+    taken: int = 0
+    _of_rank: dict[int, list[NDArray[np.uint32]]] = field(default_factory=dict)
 
     def add(self, nodes: Numbers, depths: Numbers, passed: Numbers) -> None:
         ranks = depths - self.steps_of_a_line * passed
@@ -356,25 +356,29 @@ class ObservationSearch:
     # ------------------------------------------------------------------------------------------------------ the loop
 
     def run(self) -> None:
-        """Search until the last line is passed, no node is left, or a limit or the user ends the search."""
+        """Search until nothing is left to search, or a limit or the user ends the search."""
         try:
-            self._start()
-            while self.last is None and self.stopped is None:
-                nodes = self.waiting_nodes.take(self.expander.room)
-                if not len(nodes):
-                    self.is_exhausted = True
-                    left = self.waiting_nodes.left()
-                    if not (len(left) and self.manner.finds_line):
-                        break
-                    self._add_waiting(left)
-                    continue
-                self._expand(nodes)
-                if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
-                    self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
+            self._search()
         except KeyboardInterrupt:
             self.stopped = "interrupt"
         except Full:
             self.stopped = "memory"
+
+    def _search(self) -> None:
+        """Search until the last line is passed, or no node is left."""
+        self._start()
+        while self.last is None and self.stopped is None:
+            nodes = self.waiting_nodes.take(self.expander.room)
+            if not len(nodes):
+                self.is_exhausted = True
+                left = self.waiting_nodes.left()
+                if not (len(left) and self.manner.finds_line):
+                    break
+                self._add_waiting(left)
+                continue
+            self._expand(nodes)
+            if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
+                self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def _start(self) -> None:
         """Start with the leader of the first metadata line, if that line is about the first epoch."""

@@ -8,7 +8,7 @@ partition epoch, and a broker may lag behind: such a view is news only if no ear
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 NO_LEADER = -1
@@ -43,18 +43,18 @@ class View:
         return frozenset(self.isr)
 
 
+@dataclass
 class Controller:
     """The controller's state, as far as it is known."""
 
-    def __init__(self) -> None:
-        self.views: list[View] = []
-        self.newest_epoch = -1
-        self._partition_epoch = 0
-        self._logged: View | None = None
-        self._logged_epoch = 0
-        self._logged_offset = -1
-        self._at: dict[int, View] = {}
-        self._in_log: dict[int, tuple[int, Change]] = {}
+    views: list[View] = field(default_factory=list)
+    newest_epoch: int = -1
+    _partition_epoch: int = 0
+    _logged: View | None = None
+    _logged_epoch: int = 0
+    _logged_offset: int = -1
+    _at: dict[int, View] = field(default_factory=dict)
+    _in_log: dict[int, tuple[int, Change]] = field(default_factory=dict)
 
     @property
     def last(self) -> View | None:

@@ -180,16 +180,16 @@ LATE_HEARTBEATS = 1
 """The number of heartbeats that a broker may still send before it also asks to be shut down; one every two seconds."""
 
 
+@dataclass
 class Ending:
     """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are being
     shut down, and did not come back: they ask repeatedly.
     """
 
-    def __init__(self) -> None:
-        self._at: int | None = None
-        self._is_told = False
-        self._away: set[int] = set()
-        self._heartbeats: Counter[int] = Counter()
+    _at: int | None = None
+    _is_told: bool = False
+    _away: set[int] = field(default_factory=set)
+    _heartbeats: Counter[int] = field(default_factory=Counter)
 
     @property
     def at(self) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
@@ -43,17 +43,17 @@ UNUSED = {
 """For each count of messages without an observation: a noun, and which of them are counted."""
 
 
+@dataclass
 class Unused:
     """How much of the recording gives no observation."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+    counts: Counter[str] = field(default_factory=Counter)
 
-        self.undecoded: Counter[str] = Counter()
-        """The messages that are not decoded, by their API."""
+    undecoded: Counter[str] = field(default_factory=Counter)
+    """The messages that are not decoded, by their API."""
 
-        self.shut_down_at = 0
-        """The line from which on all brokers are shut down."""
+    shut_down_at: int = 0
+    """The line from which on all brokers are shut down."""
 
     def spell(self) -> str:
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
