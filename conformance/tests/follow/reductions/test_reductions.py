@@ -289,7 +289,6 @@ def test_a_wrong_reduction_is_caught(folder: Path, assumption: str, monkeypatch:
 
 # --------------------------------------------------------------------- a leader that was replaced, and does not know it
 
-
 MEMORY, SECONDS = 1 << 30, 120
 
 
