@@ -49,7 +49,6 @@ SIMULATED |= {"--strict", "--json", "--out", "--report"}
 
 
 def _refuse_for_simulation(options: Options) -> None:
-    """Raise UsageError for options that do not go with a simulation, or for parts of its options."""
     own = options.own
     if own["simulate"] is None:
         for name in ("depth", "seed", "weight"):
@@ -68,7 +67,6 @@ def _refuse_for_simulation(options: Options) -> None:
 
 
 def _refuse_for_model(options: Options) -> None:
-    """Raise UsageError for options that the selected engine does not support."""
     _refuse_for_simulation(options)
     engine = options.search.engine
     if engine in ("z3", "all") and options.limits.depth is None:

@@ -346,7 +346,6 @@ def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | 
 
 
 def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
-    """Raise UsageError for a target that is neither a model nor a file, and resembles the word of a form."""
     close = alike(target, [form.word for form in forms if form.word]) if target is not None else None
     if target is None or close is None or target.endswith(".py") or Path(target).exists() or target in registry.names():
         return
@@ -371,7 +370,6 @@ def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
 
 
 def _refuse_others(form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]) -> None:
-    """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
         message = form.refusal_of(option) if option.is_given(typed) else ""
         if message:
@@ -392,7 +390,6 @@ def read_session_options(values: Mapping[str, Any]) -> SparkOptions:
 
 
 def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None:
-    """Raise UsageError if one of the options is given without `--engine spark`."""
     for option in options:
         if values[option.field] not in (None, ()) and values["engine"] != ENGINE:
             raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")

@@ -63,7 +63,6 @@ MOST_WEIGHT = 10_000
 
 
 def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
-    """Read kinds of answers, separated by commas. Raises UsageError."""
     kinds = text.split(",")
     for kind in kinds:
         if kind not in KINDS:
@@ -72,7 +71,6 @@ def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
 
 
 def _weight(option: str, text: str) -> tuple[str, int]:
-    """Read the name of an action and its weight. Raises UsageError."""
     action, _, number = text.partition("=")
     is_number = number.isdecimal() and number.isascii() and len(number) <= len(str(MOST_WEIGHT))
     if not action or not is_number or not 1 <= int(number) <= MOST_WEIGHT:

@@ -254,8 +254,6 @@ def prove(
 
 
 class _Proving:
-    """One run of the prover: its input, and the proofs and failed attempts so far."""
-
     def __init__(
         self,
         instance: Instance,

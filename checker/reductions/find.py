@@ -67,7 +67,6 @@ def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Cle
 
 
 def _never_read(reads: Reads) -> Iterator[str]:
-    """The fields whose values decide nothing."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if not use.is_write]
     live = {use.field for use in uses if use.into is None}
     while copied := {use.field for use in uses if use.into in live} - live:
@@ -199,7 +198,6 @@ def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry 
 
 
 def _domains(instance: Instance) -> Iterator[type[Domain]]:
-    """The domains of the fields' indices and of the actions' parameters."""
     for field in instance.model.fields.values():
         yield from field.over
     for action in instance.model.actions:

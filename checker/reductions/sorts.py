@@ -254,8 +254,6 @@ class Sorts:
 
 
 class _Reading:
-    """Reads one routine: unifies the sorts of its values, and notes what it does with the state."""
-
     def __init__(self, sorts: Sorts, routine: ir.Routine) -> None:
         self.sorts = sorts
         self.routine = routine

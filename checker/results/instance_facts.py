@@ -175,7 +175,6 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
 
 
 def _reads(guard: ir.Expression) -> frozenset[str]:
-    """Return the fields that a guard reads, directly or through helper functions."""
     nodes = list(visit([guard]))
     called = (node.routine.reads for node in nodes if isinstance(node, ir.Call))
     return frozenset(node.field for node in nodes if isinstance(node, ir.Cell)).union(*called)

@@ -387,7 +387,6 @@ class SearchSession:
         return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
-        """Check an instance by bounded model checking."""
         from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth  # here, because it imports Z3
 
         progress = self.progress_line(title(instance))
@@ -477,7 +476,6 @@ class SearchSession:
 
 
 def _judged(exploration: Exploration | BmcResult, target: str, command: str, traces: TraceWriter, **more: Any) -> Run:
-    """Judge the result of a search, and write its traces."""
     judged = verdicts(exploration)
     files = traces.write(target, exploration.instance, judged)
     keys = [key for verdict in judged for key, _, _ in verdict.failing_paths]
@@ -486,5 +484,4 @@ def _judged(exploration: Exploration | BmcResult, target: str, command: str, tra
 
 
 def _command(target: str, instance: Instance, limits: Limits, options: str = "") -> str:
-    """The command that repeats a search within the depth of these limits."""
     return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + options

@@ -258,7 +258,6 @@ class Walkers:
         return active
 
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
-        """Judge the states, and note their values."""
         self.tally.visited += len(states)
         self.runner.check(states.ctypes.data, 0, len(states), self.active, self.results)
         self._note(path)
@@ -315,7 +314,6 @@ class Walkers:
     # ------------------------------------------------------------------------------------------------------- findings
 
     def _note(self, path: _PathOf) -> None:
-        """Note the kernel's findings, and stop judging decided properties."""
         if next(self.results.first_states(), None) is None:
             return
         deadlock = len(self.properties)
@@ -332,8 +330,6 @@ class Walkers:
 
 @dataclass(frozen=True)
 class _PathOf:
-    """The paths of a group of walks up to `depth`."""
-
     initial: Numbers
     paths: NDArray[np.uint32]
     depth: int
@@ -403,8 +399,6 @@ def _is_decided(simulation: Simulation) -> bool:
 
 
 class _Walking:
-    """The groups of a simulation, their threads, and the groups that the threads walk now."""
-
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, deadline: float, threads: int
     ) -> None:

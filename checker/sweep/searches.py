@@ -333,5 +333,4 @@ def _search(case: Case, deadline: float | None) -> PlainData:
 
 
 def _within(case: Case, seconds: float | None) -> Case:
-    """The case with another time limit."""
     return replace(case, limits=replace(case.limits, seconds=seconds))

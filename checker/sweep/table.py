@@ -350,7 +350,6 @@ def _heading(swept: SweepTable) -> list[str]:
 
 
 def _table(swept: SweepTable, columns: _Columns) -> list[str]:
-    """Return the lines of the table; a row without a run shows the reason instead of verdicts."""
     keys = [axis.key for axis in swept.sweep.axes]
     varied = [[key, *(row.combination.varied[key] for row in swept.rows)] for key in keys]
     every = _verdict_columns(swept, columns)
@@ -374,7 +373,6 @@ def _table(swept: SweepTable, columns: _Columns) -> list[str]:
 
 
 def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
-    """Return the columns of verdicts: a heading, and a cell for each run."""
     every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in swept.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in swept.runs)])
@@ -414,7 +412,6 @@ def _shared(run: Run, properties: Sequence[Property]) -> str:
 
 
 def _sought(swept: SweepTable, sought: Sequence[Property]) -> list[str]:
-    """Return a line with the number of `sometimes` properties reached in every row, and the names of the others."""
     if not sought:
         return []
     missing = []

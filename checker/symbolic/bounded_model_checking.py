@@ -89,8 +89,6 @@ def ask_to_depth(
 
 
 class _BoundedModelChecker:
-    """One run of bounded model checking, depth by depth."""
-
     def __init__(
         self, instance: Instance, limits: Limits, only: Sequence[str], report: Callable[[int, float, int], None]
     ) -> None:
@@ -157,7 +155,6 @@ class _BoundedModelChecker:
             self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether there is a path of this length: found by a random walk, or else by Z3."""
         chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
@@ -193,7 +190,6 @@ class _BoundedModelChecker:
                 self._find_least_step(depth, error, leaving)
 
     def _find_deadlock(self, depth: int) -> None:
-        """Find the least path to a state without a step, unless a shorter one is known."""
         if not self.end:
             return
         findings = self.result.findings.setdefault(DEADLOCK.name, Findings())
@@ -279,7 +275,6 @@ class _BoundedModelChecker:
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
     def _erring_step(self, path: StepPath) -> int:
-        """The first step that leaves a declared range at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
         erring = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
         number = next(erring, None)

@@ -330,7 +330,6 @@ class Evaluator:
         return side
 
     def _set_cells(self, cells: Iterable[list[Value]]) -> None:
-        """Give the states of the current function these cells."""
         for state, own in zip(self.frame.states, cells, strict=True):
             state.cells = own
 
@@ -438,7 +437,6 @@ class Evaluator:
         return last
 
     def _links(self, chain: ir.Chain) -> Iterator[Value]:
-        """The comparisons of a chain, each evaluated on demand."""
         left = self.value(chain.first)
         for link in chain.links:
             right = self.value(link.right)
@@ -453,7 +451,6 @@ class Evaluator:
         return total
 
     def _element(self, subset: Value, index: Value) -> Value:
-        """Whether a subset, which can be symbolic, has an element."""
         members = subset.row if isinstance(subset, Members) else subset
         elements = self.elements(index, len(members))
         return as_truth(self.circuit.any(self.circuit.both(one, self.truth(members[at])) for at, one in elements))
@@ -569,7 +566,6 @@ class Evaluator:
         return self.instance.size_of(domain)
 
     def _place(self, cell: ir.Cell) -> tuple[SymbolicState, FieldLayout, list[Value]]:
-        """The state, the field and the indices of a cell."""
         return self.frame.values[cell.state], self.layouts[cell.field], [self.value(index) for index in cell.indices]
 
 

@@ -225,7 +225,6 @@ class FiniteArithmetic:
         return min(_values(a), default=0), max(_values(a), default=0)
 
     def _sum(self, a: Number, b: Number, carry: int) -> Number:
-        """a + b + 1 if `carry` is true, otherwise a + b."""
         return self.binary(self._added(*self._aligned(a, b, more=1), carry))
 
     def _added(self, a: Sequence[int], b: Sequence[int], carry: int) -> Sequence[int]:
@@ -322,7 +321,6 @@ class FiniteArithmetic:
         return max(map(_width, _values(a)), default=1)
 
     def _bits(self, a: Number, width: int) -> Sequence[int]:
-        """The lowest `width` bits of a number."""
         if isinstance(a, BinaryInteger):
             return (*a.bits, *[a.bits[-1]] * (width - len(a.bits)))[:width]
         cases = _cases(a).items()

@@ -304,7 +304,6 @@ class _Generated:
             ]
 
     def _number(self, state: Sequence[Value], holds: Holds) -> int:
-        """The number of the state with these cells in an assignment."""
         arithmetic = self.evaluator.arithmetic
         cells = [
             holds(value.literal) if isinstance(value, Truth) else arithmetic.value(value, holds) for value in state

@@ -71,7 +71,6 @@ def run(name: str, module: str) -> int:
 
 
 def _show_version() -> int:
-    """Print the version without importing anything else first."""
     import contextlib
 
     with contextlib.suppress(OSError):  # the reader may have closed the pipe
