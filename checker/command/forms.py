@@ -172,7 +172,8 @@ def _refuse_for_cluster(options: Options) -> None:
         raise UsageError(
             f"{options.form.name} is for a cluster, {options.model.target} is a model: give only one of them"
         )
-    _refuse_topic_name(options)
+    if options.cluster.topic_name is not None and not options.cluster.describe:
+        raise UsageError(TOPIC_NAME_ALONE)
 
 
 def _refuse_for_doctor(options: Options) -> None:
@@ -183,11 +184,6 @@ def _refuse_for_doctor(options: Options) -> None:
             raise UsageError(f"{name} is no option of doctor{cure}")
     if options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
-
-
-def _refuse_topic_name(options: Options) -> None:
-    if options.cluster.topic_name is not None and not options.cluster.describe:
-        raise UsageError(TOPIC_NAME_ALONE)
 
 
 _CONFIG = Form(

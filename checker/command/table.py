@@ -37,7 +37,7 @@ OF_A_MODEL = ("--protocol", "--set", "--switch", "--swap")
 ROLES = ("broker", "topic", "producer", "consumer")
 """The roles of Kafka's configuration files: the readers of each have an option."""
 
-FILES = (CONFIG, "--broker", "--topic", "--producer", "--consumer")
+FILES = (CONFIG, *(f"--{role}" for role in ROLES))
 """The options that name one of Kafka's configuration files."""
 
 FAILURES = "failures"
@@ -214,10 +214,7 @@ OPTIONS = (
         "--out DIR", "folder for traces (default: ./counterexamples)", folder, field="folder", default="counterexamples"
     ),
     Option("--config FILE", "one of Kafka's .properties files", path, is_repeated=True),
-    Option("--broker FILE", "broker settings file", path, is_repeated=True),
-    Option("--topic FILE", "topic settings file", path, is_repeated=True),
-    Option("--producer FILE", "producer settings file", path, is_repeated=True),
-    Option("--consumer FILE", "consumer settings file", path, is_repeated=True),
+    *(Option(f"--{role} FILE", f"{role} settings file", path, is_repeated=True) for role in ROLES),
     Option(
         "--describe FILE",
         "output of kafka-topics --describe, kafka-configs --describe or kafka-features describe; - is stdin",

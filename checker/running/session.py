@@ -140,16 +140,6 @@ class AskedReduction:
     dead: bool = True
     """Whether dead cells are cleared."""
 
-    @classmethod
-    def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
-        """What `check MODEL` does: dead cells are cleared, and declared symmetries, or all symmetries, are used."""
-        return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
-
-    @classmethod
-    def switched_off(cls) -> AskedReduction:
-        """What `check MODEL --no-reduction` does."""
-        return cls(words=" --no-reduction")
-
 
 EVERY_STATE = AskedReduction()
 
@@ -166,12 +156,10 @@ def reduction_for(
     if is_symmetric and option:
         raise UsageError(f"{symmetry} does not go with {option}, which {does}; leave one of them out")
     if is_off:
-        return AskedReduction.switched_off()
-    return (
-        AskedReduction.by_default(symmetry=is_symmetric, whole=f"{option} {does}".strip())
-        if visits_states
-        else EVERY_STATE
-    )
+        return AskedReduction(words=" --no-reduction")
+    if not visits_states:
+        return EVERY_STATE
+    return AskedReduction(True, is_symmetric, f"{option} {does}".strip(), " --symmetry" if is_symmetric else "")
 
 
 class CutShortError(Exception):

@@ -31,22 +31,14 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@dataclass(slots=True)
 class OneHotInteger:
     """A number that depends on variables: for each possible value, the literal that the number has this value."""
 
-    __slots__ = ("of",)
-
-    def __init__(self, of: Mapping[int, int]) -> None:
-        self.of = of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OneHotInteger) and self.of == other.of
+    of: Mapping[int, int]
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.of.items())))
-
-    def __repr__(self) -> str:
-        return f"OneHotInteger({dict(self.of)})"
 
 
 Image = Callable[[int], int]

@@ -113,11 +113,6 @@ def name(option: str, text: str) -> str:
     return text
 
 
-def as_typed(_option: str, text: str) -> str:
-    """Return the text of an option unchanged."""
-    return text
-
-
 # ------------------------------------------------------------------------------------------------------------ options
 
 
@@ -138,8 +133,8 @@ class Option:
     `[FILE ...]`. The value of an argument with dots is a tuple."""
     help: str
     """The help text; `%(default)s` stands for the default."""
-    read: Read = as_typed
-    """Reads the text of the option or argument."""
+    read: Read = lambda _option, text: text
+    """Reads the text of the option or argument; by default, the value is the text."""
     default: Any = None
     """The value if the option is not typed; a text is read like a typed one."""
     choices: tuple[str, ...] = ()
