@@ -206,7 +206,6 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
         prog="check",
         usage="\n".join(f"{line:<43} {what}" for line, what in usage),
         epilog="\n".join(("examples:", *(f"  {one}" for one in examples), "", ENTRIES, EXIT_CODES)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         description=DESCRIPTION,
     )
@@ -312,7 +311,6 @@ def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
 
 
 def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
-    """Return the form of a command whose first argument does not select a form."""
     if typed.config or any(getattr(typed, role) for role in table.ROLES):
         name = table.CONFIG
     elif typed.describe:

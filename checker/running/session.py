@@ -56,7 +56,7 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 
 Report = Callable[[Progress], None]
 
-Search = Callable[[Kernel, Limits, Report], tuple[Exploration, tuple[Part, ...]]]
+Search = Callable[[Kernel, Limits, Report], Exploration]
 """Searches with a kernel within limits, and reports its progress."""
 
 # --------------------------------------------------------------------------------------------- preparing a search
@@ -224,10 +224,10 @@ class SearchSession:
     ) -> Exploration:
         """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
 
-        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[()]]:
-            return explore(instance, within, only=only, kernel=kernel, report=report, **more), ()
+        def search(kernel: Kernel, within: Limits, report: Report) -> Exploration:
+            return explore(instance, within, only=only, kernel=kernel, report=report, **more)
 
-        return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)[0]
+        return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)
 
     def _search(
         self,
@@ -239,21 +239,20 @@ class SearchSession:
         subject: str = "",
         reduction: AskedReduction = EVERY_STATE,
         cleared: Container[tuple[str, str]] | None = None,
-    ) -> tuple[Exploration, tuple[Part, ...]]:
+    ) -> Exploration:
         """Prepare a search and run it; return an empty result if a limit is reached during the preparations."""
         progress = self.progress_line(subject or title(instance))
-        parts: tuple[Part, ...] = ()
         try:
             beginning = self.begin(instance, progress, reduction, cleared)
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, limits, spent.why, only)
         else:
-            exploration, parts = search(beginning.kernel, self.budget.limits(limits), progress.report)
+            exploration = search(beginning.kernel, self.budget.limits(limits), progress.report)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
             exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
         progress.clear()
-        return exploration, parts
+        return exploration
 
     def explore_whole(self, instance: Instance, limits: Limits, **more: Any) -> Exploration:
         """Search an instance as `explore` does. Raises CutShortError if a limit ends the search, KeyboardInterrupt."""
@@ -366,13 +365,16 @@ class SearchSession:
     ) -> Run:
         """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
 
-        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[Part]]:
-            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
-            return exploration, (part,)
+        parts: list[Part] = []
 
-        exploration, parts = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
+        def search(kernel: Kernel, within: Limits, report: Report) -> Exploration:
+            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
+            parts.append(part)
+            return exploration
+
+        exploration = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
         command = _command(target, instance, self.limits, words)
-        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=tuple(parts))
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
         from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth  # here, because it imports Z3

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from isrcheck.checker.command.options import Options
@@ -169,9 +170,9 @@ def run(options: Options, session: SearchSession) -> CommandResult:
             from isrcheck.checker.spark.session import spark_session
 
             with spark_session(options.search.spark.session, progress.announce) as spark:
-                swept = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
+                swept = searched(partial(run_cases_on_spark, spark, progress, len(cases), session.budget))
         else:
-            swept = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
+            swept = searched(partial(run_cases_here, progress, session.seen, len(cases), session.budget))
     finally:
         progress.clear()
         results.close()

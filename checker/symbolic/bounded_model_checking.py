@@ -35,12 +35,8 @@ WALKS = 5
 """How many random walks look for a path of the next length, before Z3 does."""
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
-
-    literal: int
-    example: Values | None
+Errors = tuple[int, Values | None]
+"""Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,6 @@ class Goal:
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
         return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
-
-
-def why_unjudged(prop: Property) -> str:
-    """Why Z3 does not judge a property; "" if it does."""
-    return f"Z3 does not judge {prop.kind.value}; use --engine local" if prop.kind in WHOLE else ""
 
 
 def ask_to_depth(
@@ -98,7 +89,10 @@ class _BoundedModelChecker:
         self.report = report
         self.result = BmcResult(instance, limits)
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
-        self.result.findings = {prop.name: Findings(unjudged=why_unjudged(prop)) for prop in self.watched}
+        self.result.findings = {prop.name: Findings() for prop in self.watched}
+        for prop in self.watched:
+            if prop.kind in WHOLE:
+                self.result.findings[prop.name].unjudged = f"Z3 does not judge {prop.kind.value}; use --engine local"
         self.budget = FormulaBudget(self.deadline)
         self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]
@@ -224,7 +218,7 @@ class _BoundedModelChecker:
             of_steps = self.circuit.any(literal for prop, literal in literals if prop.of_steps)
             values = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
             if values is None:
-                return Errors(erring, example), path
+                return (erring, example), path
             reached = [goal for goal, literal in sought.items() if values.holds(literal)]
             erred = [prop for prop, literal in errors.items() if values.holds(literal)]
             assert reached or erred or values.holds(leaving), "the values that Z3 found satisfy no part of the query"
@@ -258,10 +252,10 @@ class _BoundedModelChecker:
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
         """If the shortest path to a range error has this depth, find the least path to an error of a property."""
-        for errors in range_errors:
-            broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
-            if errors.example is not None and broken is not None and broken.depth == depth:
-                self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
+        for literal, example in range_errors:
+            broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
+            if example is not None and broken is not None and broken.depth == depth:
+                self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
         """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""

@@ -251,9 +251,7 @@ class Evaluator:
         for statement in statements:
             self.circuit.budget.step()
             branch = frame.branch
-            if frame.returned != FALSE:
-                frame.branch = self.circuit.both(branch, -frame.returned)
-            if self._here() != FALSE:
+            if self._is_reached():
                 self.statement(statement)
             frame.branch = branch
 
@@ -311,7 +309,7 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether an `elif` is reached, given that an earlier branch may have returned."""
+        """Whether the current point is reached, given that an earlier statement may have returned."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)

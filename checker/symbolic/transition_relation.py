@@ -24,7 +24,7 @@ from isrcheck.checker.resources.limits import FormulaBudget
 from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, Value, as_truth, plain_state
-from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic, Holds
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Property, Step
 from isrcheck.models.language.states import Enumeration
 from isrcheck.models.run import Cells
@@ -193,9 +193,6 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
                 cells.append(arithmetic.number(place.low, place.high))
     return cells
 
-
-Holds = Callable[[int], bool]
-"""Whether a literal is true in an assignment."""
 
 Options = Sequence[int]
 """Literals of which exactly one is true."""
@@ -387,15 +384,8 @@ class Unrolling:
         cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
         return -self.circuit.all(same("==", a, b) for a, b in cells)
 
-    def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
-        """The path of a satisfying assignment, in which `holds` gives the value of a literal."""
+    def path(self, depth: int, holds: Holds) -> StepPath:
+        """The path of a satisfying assignment."""
         initial = 0 if self.initial is None else self.initial.number(holds)
-        steps = []
-        for level in self.levels[:depth]:
-            step = next(
-                one.step.number
-                for one, literal in zip(self.relation.transitions, level.taken, strict=True)
-                if holds(literal)
-            )
-            steps.append(step)
-        return StepPath(initial, tuple(steps))
+        taken = (next(number for number, one in enumerate(level.taken) if holds(one)) for level in self.levels[:depth])
+        return StepPath(initial, tuple(self.relation.transitions[number].step.number for number in taken))

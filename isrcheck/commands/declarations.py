@@ -263,7 +263,6 @@ class Command:
             prog=self.name,
             description=self.description,
             epilog=self.epilog or None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand")
         for subcommand in self.subcommands:
@@ -271,7 +270,6 @@ class Command:
                 subcommand.name,
                 help=subcommand.help,
                 description=subcommand.description or None,
-                formatter_class=argparse.RawDescriptionHelpFormatter,
                 allow_abbrev=not subcommand.takes_rest,
             )
             lines = ["examples:", *(f"  {example}" for example in subcommand.examples)] if subcommand.examples else []
@@ -321,7 +319,6 @@ class _ShowVersion(argparse.Action):
     """Prints the version and ends the command. The version is looked up only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        """Print `isrcheck VERSION`."""
         print_lines([product()])
         parser.exit()
 
@@ -365,7 +362,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of printing and ending the process."""
 
     def __init__(self, *, add_help: bool = True, **more: Any) -> None:
-        super().__init__(add_help=add_help, **more)
+        super().__init__(add_help=add_help, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         self.subcommands: Any = None
         if add_help:
             self.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version and exit")

@@ -25,7 +25,6 @@ from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.sweep import results_file
 from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
-from isrcheck.checker.sweep import table as sweep_run
 from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
 from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
@@ -306,10 +305,10 @@ def test_a_case_is_plain_data_that_suffices_for_the_search(check):
 def test_records_may_come_in_any_order(check_json, monkeypatch):
     _, forwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out one")
 
-    def carry_backwards(progress, interrupts, total, budget):
-        return lambda cases: ((case.position, search_case(case)) for case in reversed(cases))
+    def carry_backwards(progress, interrupts, total, budget, cases):
+        return ((case.position, search_case(case)) for case in reversed(cases))
 
-    monkeypatch.setattr(sweep_run, "run_cases_here", carry_backwards)
+    monkeypatch.setattr(sweep, "run_cases_here", carry_backwards)
     _, backwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out two")
 
     def plain(content):
