@@ -21,8 +21,6 @@ from isrcheck.commands.declarations import (
 )
 from isrcheck.models.messages import UsageError, escaped
 
-ENGINES = ("local", "z3", "all", "spark")
-
 MATRIX, PUBLISHED, EXAMPLES = "the matrix", "check published", "check examples/tla"
 MODEL, MUTATE = "one model", "mutate"
 CONFIG, DESCRIBE, DOCTOR = "--config", "--describe", "doctor"
@@ -172,7 +170,7 @@ OPTIONS = (
         "--engine",
         "local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
         " which must agree; spark: explicit-state search on Spark",
-        choices=ENGINES,
+        choices=("local", "z3", "all", "spark"),
         default="local",
     ),
     *DISK,

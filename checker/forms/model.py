@@ -1,6 +1,5 @@
 """`check MODEL`: checks one model with the selected engine, and shows the result as one screen.
 
-In:  `Options`, and a session.
 Out: a `CommandResult` whose `found` is a `Run`. The screen says what was checked; last the verdict, a history and the
      next commands. Counts, rates and the whole configuration are in checker/results/run.py (`--details`).
 """

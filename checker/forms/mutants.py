@@ -1,6 +1,5 @@
 """`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect the mutant.
 
-In:  `Options`, and a session.
 Out: a `CommandResult`: the search of the unmutated model (`Original`) and a `Judgement` for each mutant.
 
 A mutant is killed if a property gets a worse verdict, or fails after fewer steps. The property `in_range`, that all

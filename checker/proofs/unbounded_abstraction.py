@@ -1,6 +1,5 @@
 """The unbounded abstraction: a model reduced to its fields of fixed size, with any values for open bounds.
 
-In:  an `Instance`.
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
      of open bounds, becomes one of these steps when the other fields are removed.
 

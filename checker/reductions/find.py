@@ -78,7 +78,6 @@ def _never_read(reads: Reads) -> Iterator[str]:
 
 
 def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterator[Clearing]:
-    """The cells of a field that are dead while another cell has some values."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if use.field == layout.name]
     read = [use for use in uses if not use.is_write and use.into not in dead]
     # Facts about the guard cell must be known wherever the field is read, so also at the first such place.

@@ -1,6 +1,5 @@
 """Which values of a model are elements of which domain, and what an action or a property does with them.
 
-In:  an `Instance`.
 Out: `Sort`s: the domains whose elements the model distinguishes only by ==, by indices and by named constants; and for
      every other domain the first place that distinguishes elements.
 

@@ -1,6 +1,5 @@
 """Facts about an instance for reports: its title, configuration, faults, disabled actions and command.
 
-In:  instances of models.
 Out: lines of text, objects for `--json`, commands with only the options that differ from the defaults, and the
      positions of the actions that the configuration disables in every state, found without a search.
 """

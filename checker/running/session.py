@@ -1,6 +1,5 @@
 """Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
 
-In:  limits and a budget; instances of models.
 Out: a `Run` for each instance (checker/results/run.py); trace files.
 """
 

@@ -1,6 +1,5 @@
 """A simulation: random walks for bounds that are too large to search, what they found, as text and as an object.
 
-In:  an instance of a model, and a session.
 Out: a `SimulationRun` with its verdicts and trace files; lines of text, and the object (documented in docs/json.md).
 """
 

@@ -226,7 +226,8 @@ class Walkers:
         """Walk with these numbers. `numbers`, `states` and `paths` have a row for each walk that goes on."""
         seed, most = self.request.seed, self.request.depth
         tally = self.tally = Tally.of(self.instance)
-        self.active = self._active()
+        judged = [prop in self.instance.properties and prop.kind in JUDGED for _, prop in self.properties]
+        self.active: NDArray[np.int8] = np.array([*judged, self.request.deadlock], np.int8)
         self.fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
         initial = below(np.full(len(numbers), len(starts)), seed, numbers, 0, 0)
         states = np.ascontiguousarray(starts[initial])
@@ -249,13 +250,6 @@ class Walkers:
             tally.longest = max(tally.longest, depth + 1)
         tally.walks, tally.generated = walks, int(self.fired.sum())
         return tally
-
-    def _active(self) -> NDArray[np.int8]:
-        active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        for number, prop in self.properties:
-            active[number] = prop in self.instance.properties and prop.kind in JUDGED
-        active[-1] = self.request.deadlock
-        return active
 
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
         self.tally.visited += len(states)

@@ -1,6 +1,5 @@
 """The searches of a sweep: every combination of the values in `--vary KEY=V1,V2` options, searched here or on Spark.
 
-In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the cases
      to search, and for each the result of its search as plain data, from which the `Exploration` can be rebuilt.
 

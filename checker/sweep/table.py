@@ -127,19 +127,14 @@ class SweepTable:
     def smallest(self) -> FailingRow | None:
         """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
-            failing = list(filter(None, (_failing(row, word) for row in self.rows)))
+            failing = [
+                FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
+                for row in self.rows
+                if row.run is not None and (failed := [one for one in row.run.verdicts if one.word is word])
+            ]
             if failing:
                 return min(failing, key=lambda row: row.size)
         return None
-
-
-def _failing(row: SweepRow, word: Word) -> FailingRow | None:
-    if row.run is None:
-        return None
-    failed = [verdict for verdict in row.run.verdicts if verdict.word is word]
-    if not failed:
-        return None
-    return FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
 # ---------------------------------------------------------------------------------------------------------- the command

@@ -1,6 +1,5 @@
 """Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
-In:  an `Instance`, and limits.
 Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
      the shortest ones: the first by initial state, then by steps.
 
@@ -109,7 +108,7 @@ class _BoundedModelChecker:
         self.order = Order(self.relation, with_errors=False)
         self.errs = False
         # Constraints on every path to the last depth; and those on the order of its last two steps.
-        self.behaviour = list(self.unrolling.begin())
+        self.behaviour = [self.unrolling.begins]
         self.last_order: list[int] = []
         self.solver = Solver(self.circuit, self.deadline)
         self.nodes = len(self.circuit.left)

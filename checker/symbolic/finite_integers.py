@@ -41,9 +41,6 @@ class OneHotInteger:
         return hash(tuple(sorted(self.of.items())))
 
 
-Image = Callable[[int], int]
-"""The image of a literal."""
-
 Holds = Callable[[int], bool]
 """Whether a literal is true in an assignment."""
 
@@ -277,7 +274,7 @@ class FiniteArithmetic:
             return [bit for bit in a.bits if bit not in (TRUE, FALSE)]
         return () if isinstance(a, int) else a.of.values()
 
-    def replaced(self, a: Number, image: Image) -> Number:
+    def replaced(self, a: Number, image: Callable[[int], int]) -> Number:
         """The number with each literal replaced by its image."""
         if isinstance(a, BinaryInteger):
             return self.binary(map(image, a.bits))

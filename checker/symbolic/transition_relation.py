@@ -70,7 +70,8 @@ class TransitionRelation:
         self.arithmetic = FiniteArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
-        self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
+        numbers = [cell for cell in self.before if not isinstance(cell, bool | Truth)]
+        self.one_value = circuit.all(map(self.arithmetic.has_one_value, numbers))
         self.within, self.unknown = self._within(self.before)
         self.transitions = [found for step in instance.steps if (found := self.transition(step)) is not None]
         self.one_step = circuit.both(
@@ -176,10 +177,6 @@ class TransitionRelation:
         of_steps = circuit.any(asked.error for asked in self.asking if asked.prop.of_steps)
         taken = circuit.all([of_steps, self.one_step, self.stays])
         return PropertyLiterals(IN_RANGE, -circuit.any([self.error, of_states, taken]), FALSE, FALSE)
-
-
-def _is_number(cell: Value) -> bool:
-    return not isinstance(cell, bool | Truth)
 
 
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
@@ -312,7 +309,7 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """Paths that start in an initial state, or with `free` in any state."""
+    """Paths that start in an initial state, or with `free` in any state: in exactly one, if `begins` is true."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation
@@ -325,6 +322,7 @@ class Unrolling:
         self.guards = self.circuit.cone(enabled)
         if not free:
             self.initial = initial_choice(relation.instance, relation.evaluator)
+        self.begins = relation.one_value if self.initial is None else self.initial.condition
         self._extend(relation.before if self.initial is None else self.initial.cells)
 
     def _roots(self) -> list[int]:
@@ -335,10 +333,6 @@ class Unrolling:
         for value in relation.after:
             roots += relation.literals(value)
         return roots
-
-    def begin(self) -> list[int]:
-        """Constraints on every path: it starts in exactly one state."""
-        return [self.relation.one_value if self.initial is None else self.initial.condition]
 
     @property
     def depth(self) -> int:

@@ -14,7 +14,6 @@ from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import schemes
 from isrcheck.commands.exit_codes import UNEXPECTED
-from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.schemes import MODEL
 
@@ -174,10 +173,6 @@ def test_other_forms_refuse_its_options(capsys) -> None:
 # ------------------------------------------------------------------------------------------------------------ the model
 
 
-def impossible(**values: int) -> Instance:
-    return MODEL.instance("isr", values)
-
-
 def test_an_isr_that_cannot_be_large_enough_is_refused() -> None:
     with pytest.raises(UsageError, match="lower --min-isr"):
-        impossible(replicas=2, min_isr=3)
+        MODEL.instance("isr", {"replicas": 2, "min_isr": 3})

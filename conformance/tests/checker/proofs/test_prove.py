@@ -240,11 +240,8 @@ def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check, 
     assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
 
 
-NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
-
-
 @pytest.mark.sampled
-@pytest.mark.parametrize("why", NO_ANSWERS)
+@pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
 def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
     """Not by induction, with proposed lemmas, by k-induction, or for every length."""
     with monkeypatch.context() as patched:
