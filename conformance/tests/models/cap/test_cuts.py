@@ -147,7 +147,7 @@ def test_a_trace_of_another_model_has_no_history(tmp_path, capsys):
     instance = registry.load("isr_by_lag")[0].instance("", {})
     file = files.write(path(instance, "follower_fetches"), tmp_path)
     assert cli.main(["history", str(file)]) == 2
-    says = "trace: a trace of isr_by_lag has no reads of clients; give one of the model cap\n"
+    says = "trace: a trace of isr_by_lag has no reads of clients; give a trace of the model cap\n"
     assert capsys.readouterr().err == says
 
 
