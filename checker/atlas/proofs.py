@@ -53,8 +53,6 @@ def source_of(finding: Finding) -> str:
 
 @dataclass
 class _Shown:
-    """A history that is shown on a page."""
-
     asks: dict[str, None]
     """The questions that it answers."""
     finding: Finding
@@ -86,9 +84,6 @@ class Histories:
         """Replay every history, and yield the name and the page. Raises UsageError if a history differs."""
         for shown in self._shown.values():
             yield f"{TRACES}/{shown.name}", page(trace_of(shown.history), list(_about(shown)), INDEX)
-
-    def __len__(self) -> int:
-        return len(self._shown)
 
 
 def _about(shown: _Shown) -> Iterator[Content]:

@@ -40,6 +40,8 @@ IDEMPOTENCE = "enable.idempotence"
 TRANSACTIONAL_ID = "transactional.id"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
+_DEFAULT_GIVES_WAY_SINCE = ("3.0.1", "3.1.1", "3.2")
+
 
 @dataclass(frozen=True)
 class Producer:
@@ -119,11 +121,6 @@ class _Obstacle:
 class _Rules(RoleSettings):
     """The rules of one Kafka release, applied to the given settings of producers."""
 
-    @property
-    def gives_way(self) -> bool:
-        """Whether the default idempotence gives way to other settings."""
-        return self.release.has_patch("3.0.1") and (self.release.has_patch("3.1.1") or not self.release.has("3.1"))
-
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the value of a key; an absent value becomes `needed` (None: any), which the setting `wants` needs."""
         usual = self.setting(key)
@@ -142,7 +139,7 @@ class _Rules(RoleSettings):
                     "write enable.idempotence=true, or leave transactional.id out",
                 )
             return explicit.in_effect, None
-        if self.gives_way and not explicit:
+        if not explicit and self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE):
             return self._idempotence_by_default(identified), identified
         wants = explicit or identified
         if wants is None:
@@ -181,7 +178,6 @@ class _Rules(RoleSettings):
         return _idempotence(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
 
     def _obstacles(self) -> Iterator[_Obstacle]:
-        """Yield the given settings that conflict with idempotence."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
             yield _Obstacle(retries, "retries above 0", "leave retries out")
@@ -211,11 +207,8 @@ class _Rules(RoleSettings):
                 f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
                 f"write {DELIVERY_TIMEOUT}={linger + request} or more",
             )
-        return [
-            given.in_effect.means(
-                "limits the resends of a record; the model has no clock, so any resend can be the last"
-            )
-        ]
+        says = "limits the resends of a record; the model has no clock, so any resend can be the last"
+        return [given.in_effect.means(says)]
 
 
 def _idempotence(value: bool, source: str) -> Setting[bool]:
@@ -311,20 +304,15 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
     setting, given = own.setting(OFFSET_RESET), own.given(OFFSET_RESET)
     if given is None:
         return setting
-    if setting.value in _WORDS_OF_THE_OLD_CONSUMER:
-        policy = _WORDS_OF_THE_OLD_CONSUMER[setting.value]
-        if own.release.has("2.0"):
-            raise PropertiesError(
-                f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
-                f"only the old consumers before 2.0 knew that value; write {OFFSET_RESET}={policy}"
-            )
-        return replace(setting, value=policy)
-    if setting.value.startswith(BY_DURATION) and not own.release.has("4.0"):
-        raise PropertiesError(
-            f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
-            f"{BY_DURATION} came with 4.0; write earliest, latest or none"
-        )
-    return setting
+    policy, why = _WORDS_OF_THE_OLD_CONSUMER.get(setting.value, setting.value), ""
+    if policy != setting.value and own.release.has("2.0"):
+        why = f"only the old consumers before 2.0 knew that value; write {OFFSET_RESET}={policy}"
+    elif setting.value.startswith(BY_DURATION) and not own.release.has("4.0"):
+        why = f"{BY_DURATION} came with 4.0; write earliest, latest or none"
+    if why:
+        refuses = f"a consumer of Kafka {own.release} refuses to start with it"
+        raise PropertiesError(f"{given.source}: {given.spelled}: {refuses}, because {why}")
+    return replace(setting, value=policy)
 
 
 def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:

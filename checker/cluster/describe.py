@@ -75,11 +75,6 @@ class Partition:
         """The name of the partition in Kafka's log lines."""
         return f"{self.topic}-{self.number}"
 
-    @property
-    def state(self) -> tuple[object, ...]:
-        """What two descriptions of the partition have to agree on."""
-        return self.leader, self.replicas, self.isr
-
 
 @dataclass
 class Contents:
@@ -137,10 +132,8 @@ _NOISE = re.compile(
     r"|(?:Quota|SCRAM credential) configs for "
 )
 
-
 _TOOLS = "kafka-topics, kafka-configs or kafka-features"
 _COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
-
 
 _CUT_SETTING = re.compile(r"\s+[a-z][a-z.]*(?:=.*)?")
 _FIRST_WORDS = (
@@ -267,7 +260,7 @@ class Reader:
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
         old = self.contents.partitions.get((topic, number))
-        if old is not None and old.state != new.state:
+        if old is not None and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
             raise PropertiesError(
                 f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
             )

@@ -72,7 +72,6 @@ _RULES = (
     _Rule("ELR", ("off", "on"), "4.1", lambda _, __, has_elr: has_elr),
 )
 
-
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 
@@ -107,7 +106,6 @@ _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KA
 
 # Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
-
 
 _Reading = tuple[str, dict[str, str], str | None]
 """A generation, the switches in which a cluster differs from it, and the reason why the cluster is not modelled."""
@@ -177,7 +175,6 @@ def read_generation(
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
-    """Return which generation is taken, and why."""
     marked = ""
     if _is_newer_than_modelled(versions):
         marked = ", the newest one modelled,"
@@ -247,7 +244,6 @@ def _is_kraft_preview(versions: Versions) -> bool:
 
 
 def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
-    """Return the generation of a KRaft cluster."""
     release = versions.release
     why = None
     if _is_newer_than_modelled(versions):

@@ -227,7 +227,6 @@ def _buttons() -> Element:
 
 
 def _page_data(drawn: StateGraph) -> dict[str, object]:
-    """Return the data of nodes and edges for the script."""
     nodes = [
         {
             "depth": node.depth,

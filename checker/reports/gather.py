@@ -114,7 +114,6 @@ def _judged_of(
     strict: bool,
     spell: Callable[[Verdict], str] = lambda verdict: verdict.text,
 ) -> tuple[PropertyResult, ...]:
-    """Return the result of each property, with its traces."""
     traces = _traces_of(model, files.values())
     return tuple(
         PropertyResult(verdict, spell(verdict), outcome_of(verdict, strict=strict), _about(traces, verdict))
