@@ -259,7 +259,9 @@ def _searches(case: Case, question: Question) -> list[Search]:
         case Topic.DUPLICATES | Topic.ORDER:
             return _resends(case, question.topic)
         case Topic.TRANSACTIONS:
-            return _transactions(case)
+            bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
+            says = "two transactions on two partitions, of two instances of the producer"
+            return [search_of(says, _instance_of_transactions(case, bounds), "")]
         case Topic.WRITES | Topic.READS:
             return list(_availability(case, question))
         case Topic.SURVIVES:
@@ -499,12 +501,6 @@ duplicate of known mistakes takes 10 steps."""
 # --------------------------------------------------------------------------------------------------------- transactions
 
 
-def _transactions(case: Case) -> list[Search]:
-    bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
-    says = "two transactions on two partitions, of two instances of the producer"
-    return [search_of(says, _instance_of_transactions(case, bounds), "")]
-
-
 def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance:
     model, _ = registry.load(TRANSACTIONS)
     values = dict(case.transactions)
@@ -581,7 +577,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
     history = failure.history
     assert history is not None, "it takes a search"
     if history.model == TRANSACTIONS:
-        return [_of_transactions(case, history)]
+        texts = {name: text for name, text in pairs(history.configuration).items() if not name.isupper()}
+        instance = _instance_of_transactions(case, numbers(registry.load(TRANSACTIONS)[0], texts))
+        return [search_of(budgets(instance), instance, history.property_name)]
     if history.model not in (KAFKA, LIVENESS):
         # A small model of the mechanism alone: no setting of the case is in it.
         return [search_of(failure.title, history.instance, history.property_name)]
@@ -659,12 +657,6 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         )
         searches.append(with_replicas(search, case, replicas))
     return searches
-
-
-def _of_transactions(case: Case, history: History) -> Search:
-    texts = {name: text for name, text in pairs(history.configuration).items() if not name.isupper()}
-    instance = _instance_of_transactions(case, numbers(registry.load(TRANSACTIONS)[0], texts))
-    return search_of(budgets(instance), instance, history.property_name)
 
 
 def budgets(instance: Instance) -> str:

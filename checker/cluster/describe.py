@@ -394,9 +394,10 @@ def _fields(line: str) -> dict[str, str]:
     return dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
-def is_described(lines: Sequence[str]) -> bool:
-    """Whether the first line, apart from noise, is a tool's, and not a setting of a property file."""
-    for line in lines:
+def shows_a_cluster(path: Path) -> bool:
+    """Whether the first line of a file, apart from noise, is that of one of Kafka's tools, and not a setting of a
+    property file. Raises PropertiesError."""
+    for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
         labels, text = _fields(line), line.strip()
@@ -466,11 +467,6 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
         text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
         Reader(path, contents).read(LINE_END.split(text))
     return _described(contents, topic) if names else Described()
-
-
-def shows_a_cluster(path: Path) -> bool:
-    """Whether a file has the output of one of Kafka's tools, and is not a property file. Raises PropertiesError."""
-    return is_described(LINE_END.split(read_text(path)))
 
 
 # --- Topics -----------------------------------------------------------------------------------------------------------

@@ -77,7 +77,6 @@ _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 
 # The first release of each generation with ZooKeeper; from 2.7 on, the inter-broker protocol may choose 2.8 instead.
 _WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11"), ("0.9.0", "0.10"))
-_OLDEST = "0.8"
 
 _ALTER_PARTITION = "2.7-IV2"
 """The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
@@ -101,8 +100,6 @@ _OF_2_0_1 = {
     "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
     "OUT_OF_RANGE_HALTS": "off",
 }
-
-_REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
 
 # Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
@@ -197,12 +194,12 @@ def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
         return ("2.8", _switches_of_2_8(release), None), differs
-    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), _OLDEST)
+    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), "0.8")
     switches: dict[str, str] = {}
     differs, why = "", None
     if protocol == "2.0" and release.has_patch("2.0.1"):
         switches |= _OF_2_0_1
-        differs = f", with {_REPAIRED_IN_2_0_1}"
+        differs = ", with the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
     if release.has("2.7"):
         switches["EPOCH_ENTRY_AT_END_DROPPED"] = "on"
         differs = f", in which leaders write the ISR themselves before {_ALTER_PARTITION}"

@@ -43,8 +43,6 @@ _PROCESS_ROLES = (Role.BROKER, "process.roles")
 _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
 
-_OF_ZOOKEEPER = "zookeeper."
-
 ASSUMED = "assumed: "
 """How the source of an assumed mode begins."""
 
@@ -312,7 +310,7 @@ def _zookeeper_shown(
         return None
     for given in settings:
         key = given.role, given.key
-        if given.role is Role.BROKER and given.key.startswith(_OF_ZOOKEEPER) and given.text and key != _MIGRATION:
+        if given.role is Role.BROKER and given.key.startswith("zookeeper.") and given.text and key != _MIGRATION:
             return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}")
     return None
 
