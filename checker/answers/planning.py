@@ -106,29 +106,21 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A switch whose value `mistaken` is a mistake that the value `repaired` repairs."""
-
-    switch: str
-    mistaken: int
-    repaired: int
-
-
 @cache
-def mistakes(name: str) -> tuple[Mistake, ...]:
-    """The switches in which a known failure of Kafka's replication differs from its repairs, each once."""
+def mistakes(name: str) -> Mapping[tuple[str, int], int]:
+    """The switches in which a known failure of Kafka's replication differs from its repairs, with their mistaken
+    values; and for each the value that repairs it."""
     failure = named(name)
-    history, by_switch = failure.history, dict[str, Mistake]()
+    history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
-        return ()
+        return {}
     before = dict(history.instance.configuration.items())
     for change in failure.changes:
         if change.kind is ChangeKind.REPAIR:
             for switch, value in history.changed(change.change).configuration.items():
                 if switch.isupper() and value != before[switch]:
-                    by_switch.setdefault(switch, Mistake(switch, before[switch], value))
-    return tuple(by_switch.values())
+                    repaired_values.setdefault((switch, before[switch]), value)
+    return repaired_values
 
 
 def _is_repaired_by_generation(failure: Failure) -> bool:
@@ -144,11 +136,10 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
         history = failure.history
         if history is None or history.model != KAFKA or history.verdict != VIOLATED or loses_data(failure):
             continue
-        for mistake in mistakes(failure.name):
-            if _is_repaired_by_generation(failure):
-                by_generation.add(mistake.switch)
-            else:
-                switches.setdefault((mistake.switch, mistake.mistaken), mistake.repaired)
+        if _is_repaired_by_generation(failure):
+            by_generation |= {switch for switch, _ in mistakes(failure.name)}
+        else:
+            switches = {**mistakes(failure.name), **switches}
     return switches, frozenset(by_generation)
 
 
@@ -179,9 +170,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
             entries = MECHANISMS & pairs(failure.history.configuration).keys()
-            needs |= {
-                mistake.switch: entries & needs.get(mistake.switch, entries) for mistake in mistakes(failure.name)
-            }
+            needs |= {switch: entries & needs.get(switch, entries) for switch, _ in mistakes(failure.name)}
     return needs
 
 
@@ -222,7 +211,7 @@ def isolated(case: Case, failure: Failure) -> dict[str, int]:
     the case, every other known mistake is repaired, and the other settings of its history are set."""
     history = failure.history
     assert history is not None
-    own = {mistake.switch for mistake in mistakes(failure.name)}
+    own = {switch for switch, _ in mistakes(failure.name)}
     values = numbers(MODEL, dict(case.switches))
     if "enable_idempotence" in pairs(history.configuration):
         values |= {name: value for name, value in case.numbering if name.isupper()}

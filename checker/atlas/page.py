@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Mark, Row, SettingColumn, Spelling, Status
+from isrcheck.checker.atlas.proofs import address_of
+from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Row, SettingColumn, Spelling, Status
 from isrcheck.checker.results.terminal import counted
 from isrcheck.commands.program import product
+from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.traces.pages.markup import Content, Element, beside, data, element
 from isrcheck.traces.pages.parts import meanings, row_heading, table
 from isrcheck.traces.pages.shell import Page, theme_button
@@ -248,7 +250,8 @@ class _Numbers:
 
 def _plain(cell: Cell, marks: _Numbers) -> tuple[object, ...]:
     own, others = (
-        tuple(marks.of((mark.text, mark.address, mark.title)) for mark in group) for group in (cell.marks, cell.beside)
+        tuple(marks.of((failure.number, address_of(failure.name), failure.title)) for failure in map(named, names))
+        for names in (cell.failures, cell.beside)
     )
     return CLASSES[cell.words.grave], cell.words.text, cell.address, own, cell.remark, others
 
@@ -289,12 +292,12 @@ def _row(view: View, row: Row, spelling: Spelling) -> list[Content]:
 
 def _cell(cell: Cell) -> Element:
     text = element("a", cell.words.text, href=cell.address) if cell.address else cell.words.text
-    made = element("td", text, *_marks(cell.marks), class_=CLASSES[cell.words.grave])
+    made = element("td", text, *_links(cell.failures), class_=CLASSES[cell.words.grave])
     if cell.remark or cell.beside:
-        made.append(element("small", cell.remark, *_marks(cell.beside)))
+        made.append(element("small", cell.remark, *_links(cell.beside)))
     return made
 
 
-def _marks(marks: Sequence[Mark]) -> Iterator[Content]:
-    for mark in marks:
-        yield from (" ", element("a", mark.text, href=mark.address, title=mark.title))
+def _links(names: Sequence[str]) -> Iterator[Content]:
+    for failure in map(named, names):
+        yield from (" ", element("a", failure.number, href=address_of(failure.name), title=failure.title))

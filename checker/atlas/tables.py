@@ -30,7 +30,7 @@ from isrcheck.checker.answers.questions import (
     read_by,
 )
 from isrcheck.checker.atlas.cells import ReleasedCluster, axes, combinations
-from isrcheck.checker.atlas.proofs import Histories, Searches, address_of
+from isrcheck.checker.atlas.proofs import Histories, Searches
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, named
@@ -484,28 +484,14 @@ def said_of(sorted_out: Exposures) -> Words:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A short link in a cell: the number of a known failure, with its title."""
-
-    text: str
-    address: str
-    title: str
-
-
-@dataclass(frozen=True)
 class Cell:
-    """One answer: its words, the page that shows it, links to known failures, and a remark with further links."""
+    """One answer: its words, the page that shows it, names of known failures, and a remark with further names."""
 
     words: Words
     address: str
-    marks: tuple[Mark, ...] = ()
+    failures: tuple[str, ...] = ()
     remark: str = ""
-    beside: tuple[Mark, ...] = ()
-
-    @property
-    def links(self) -> tuple[Mark, ...]:
-        """All links to known failures."""
-        return (*self.marks, *self.beside)
+    beside: tuple[str, ...] = ()
 
 
 class Status(Enum):
@@ -666,19 +652,13 @@ class Cells:
         sorted_out = exposures(findings)
         failures = [(named(question.name), finding) for question, finding in findings.items() if finding is not None]
         labels = [(f"{failure.number} {failure.title}", finding) for failure, finding in failures]
-        beside = tuple(_mark(name) for name in sorted_out.beside)
         return Cell(
             said_of(sorted_out),
             self.searches.address(column.asks, labels),
-            tuple(_mark(name) for name in (sorted_out.defects or sorted_out.open)),
-            "with a loss of power or of a disk:" if beside else "",
-            beside,
+            sorted_out.defects or sorted_out.open,
+            "with a loss of power or of a disk:" if sorted_out.beside else "",
+            sorted_out.beside,
         )
-
-
-def _mark(name: str) -> Mark:
-    failure = named(name)
-    return Mark(failure.number, address_of(name), failure.title)
 
 
 def _remark(column: Column, finding: Finding) -> str:

@@ -109,15 +109,6 @@ def _numbering(release: Version) -> Mapping[str, int]:
     }
 
 
-@dataclass(frozen=True)
-class _Obstacle:
-    """A given setting that conflicts with idempotence, the value that idempotence needs, and the cure."""
-
-    given: GivenSetting
-    need: str
-    cure: str
-
-
 class _Rules(RoleSettings):
     """The rules of one Kafka release, applied to the given settings of producers."""
 
@@ -133,11 +124,9 @@ class _Rules(RoleSettings):
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         if explicit and not explicit.value:
             if identified:
-                raise self._refusal(
-                    explicit,
-                    f"{identified.spelled} ({identified.source}) needs enable.idempotence=true",
-                    "write enable.idempotence=true, or leave transactional.id out",
-                )
+                because = f"{identified.spelled} ({identified.source}) needs enable.idempotence=true"
+                cure = "write enable.idempotence=true, or leave transactional.id out"
+                raise self._refusal(explicit, because, cure)
             return explicit.in_effect, None
         if not explicit and self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE):
             return self._idempotence_by_default(identified), identified
@@ -145,13 +134,13 @@ class _Rules(RoleSettings):
         if wants is None:
             note = ", true, has no effect (KAFKA-13598)" if self.release.has("3.0") else ""
             return _idempotence(False, default_of(self.release) + note), None
-        for obstacle in self._obstacles():
+        for given, need, cure in self._obstacles():
             if wants is explicit:
                 because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = "leave transactional.id out"
-            raise self._refusal(obstacle.given, f"{because} needs {obstacle.need}", f"{obstacle.cure}, or {undo}")
+            raise self._refusal(given, f"{because} needs {need}", f"{cure}, or {undo}")
         if wants is explicit:
             return wants.in_effect, wants
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
@@ -161,33 +150,31 @@ class _Rules(RoleSettings):
 
         Since 4.0 too many requests in flight are refused, also if another setting disables it (KAFKA-17927)."""
         obstacles = list(self._obstacles())
-        for obstacle in obstacles:
-            if obstacle.given.key == IN_FLIGHT and self.release.has("4.0"):
-                because = f"enable.idempotence=true ({default_of(self.release)}) needs {obstacle.need}"
+        for given, need, cure in obstacles:
+            if given.key == IN_FLIGHT and self.release.has("4.0"):
+                because = f"enable.idempotence=true ({default_of(self.release)}) needs {need}"
                 undo = "" if identified else ", or write enable.idempotence=false"
-                raise self._refusal(obstacle.given, because, obstacle.cure + undo)
+                raise self._refusal(given, because, cure + undo)
         if not obstacles:
             return _idempotence(True, default_of(self.release))
-        obstacle = obstacles[0]
+        given, _, cure = obstacles[0]
         if identified:
-            raise self._refusal(
-                obstacle.given,
-                f"it disables idempotence, which {identified.spelled} ({identified.source}) needs",
-                f"{obstacle.cure}, or leave transactional.id out",
-            )
-        return _idempotence(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
+            because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
+            raise self._refusal(given, because, f"{cure}, or leave transactional.id out")
+        return _idempotence(False, f"disabled because of {given.spelled} in {given.source}")
 
-    def _obstacles(self) -> Iterator[_Obstacle]:
+    def _obstacles(self) -> Iterator[tuple[GivenSetting, str, str]]:
+        """Yield the given settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield _Obstacle(retries, "retries above 0", "leave retries out")
+            yield retries, "retries above 0", "leave retries out"
         if acks and acks.value != "all":
-            yield _Obstacle(acks, "acks=all", "write acks=all")
+            yield acks, "acks=all", "write acks=all"
         if in_flight and not self.release.has("1.0") and in_flight.value != 1:
-            yield _Obstacle(in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1")
+            yield in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1"
         elif in_flight and in_flight.value > MOST_IN_FLIGHT:
             most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
-            yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
+            yield in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}"
 
     def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
         return PropertiesError(
