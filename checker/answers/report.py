@@ -620,8 +620,6 @@ def understood_lines(cluster: Cluster) -> list[str]:
 
 # --- A table of the whole cluster ---
 
-ORDER = list(Kind)
-
 
 @dataclass(frozen=True)
 class Row:
@@ -652,7 +650,7 @@ def rows_of(answers: Sequence[Answer]) -> list[Row]:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
     rows = [Row(tuple(group)) for group in alike.values()]
     return sorted(
-        rows, key=lambda row: (ORDER.index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
+        rows, key=lambda row: (list(Kind).index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
     )
 
 

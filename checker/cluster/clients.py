@@ -215,7 +215,6 @@ ISOLATION_LEVEL = "isolation.level"
 OFFSET_RESET = "auto.offset.reset"
 CLIENT_RACK = "client.rack"
 REPLICA_SELECTOR = "replica.selector.class"
-_READS_THE_LEADER = ".LeaderSelector"
 
 _WORDS_OF_THE_OLD_CONSUMER = {"smallest": "earliest", "largest": "latest"}
 
@@ -307,7 +306,7 @@ def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list
     and these settings."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
-    selects = selector is not None and selector.text != "" and not selector.text.endswith(_READS_THE_LEADER)
+    selects = selector is not None and selector.text != "" and not selector.text.endswith(".LeaderSelector")
     has_rack = rack is not None and rack.text != ""
     reads = selects and has_rack
     meaning = "consumers may read from followers" if reads else "consumers read from the leader"

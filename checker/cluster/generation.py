@@ -81,8 +81,6 @@ _WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0
 _ALTER_PARTITION = "2.7-IV2"
 """The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
 
-_TRUNCATION_ON_FETCH = "2.7-IV1"
-
 # How followers truncate, oldest first: the switch, the first inter-broker protocol, the generations, and in words.
 _TRUNCATIONS = (
     ("HW", "0.8.0", ("0.8", "0.10"), "followers truncate to the high watermark"),
@@ -205,7 +203,7 @@ def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
         differs = f", in which leaders write the ISR themselves before {_ALTER_PARTITION}"
     if release.has("3.7"):
         switches["HW_MINISR_GATE"] = "on"
-    if release.has("2.8") and agreed.has(_TRUNCATION_ON_FETCH):
+    if release.has("2.8") and agreed.has("2.7-IV1"):
         why = f"inter.broker.protocol.version {agreed}, truncation on fetch without AlterPartition, is not modelled"
     own = next(number for number, (*_, protocols, _) in enumerate(_TRUNCATIONS) if protocol in protocols)
     newest = max(number for number, (_, first, *_) in enumerate(_TRUNCATIONS) if agreed.has(first))

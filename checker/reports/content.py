@@ -190,15 +190,11 @@ class ReportContent:
         return next((word for word in Word if word in words), None)
 
     @property
-    def outcomes(self) -> set[Outcome]:
-        """The outcomes of all searches and properties."""
-        searched = {search.outcome for search in self.searches}
-        return searched | {result.outcome for search in self.searches for result in search.judged}
-
-    @property
     def other_reason(self) -> str:
         """The reason for an exit code other than 0 if no search and no property failed; otherwise empty."""
-        if self.code == exit_codes.SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
+        outcomes = {result.outcome for search in self.searches for result in search.judged}
+        outcomes |= {search.outcome for search in self.searches}
+        if self.code == exit_codes.SAFE or outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
         return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 

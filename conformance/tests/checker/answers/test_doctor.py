@@ -16,10 +16,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from conformance.tests.checker.answers.fake import LOST_WITH_ACKS_1, MISSED_DEMOTION, Fake, finding, saying, usual
+from conformance.tests.checker.answers.fake import LOST_WITH_ACKS_1, MISSED_DEMOTION, finding, saying, usual
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.answers import doctor
 from isrcheck.checker.answers.answer import MOST_REPLICAS
 from isrcheck.checker.answers.doctor import budgets_of, in_words
 from isrcheck.checker.answers.findings import without_search
@@ -44,13 +43,6 @@ ONLY_TOPIC_3_9 = "--config t --kafka-version 3.9"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 LOST = finding(Word.VIOLATED, MISSED_DEMOTION)
 REFUSED_BY_MODEL = UsageError("the model refuses it")
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    answerer = Fake()
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: answerer)
-    return answerer
 
 
 @pytest.fixture

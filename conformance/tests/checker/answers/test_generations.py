@@ -103,17 +103,13 @@ def test_what_the_release_does_with_sequence_numbers_belongs_to_the_case():
 def test_a_switch_of_a_mechanism_that_is_not_there_is_left_out():
     switches = {"UNKNOWN_PID_POLICY": 2, "POSITION_CHECK": 2, "EPOCH_ENTRY_AT_END_DROPPED": 1}
     assert effective(switches) == {"EPOCH_ENTRY_AT_END_DROPPED": 1}
-    assert effective(switches | {"consumers": 1}) == {
-        "POSITION_CHECK": 2,
-        "EPOCH_ENTRY_AT_END_DROPPED": 1,
-        "consumers": 1,
-    }
+    of_consumers = {"POSITION_CHECK": 2, "EPOCH_ENTRY_AT_END_DROPPED": 1, "consumers": 1}
+    assert effective(switches | {"consumers": 1}) == of_consumers
 
 
 def test_a_failure_that_needs_a_loss_of_data_is_told_apart():
     assert loses_data(named("new_incarnation"))
     assert loses_data(named("rebooted_follower_joins_the_isr"))
     assert not loses_data(named("missed_demotion"))
-    assert mistakes("rebooted_follower_joins_the_isr") == {
-        ("BROKER_STATE_CHECK", BrokerStateCheck.FENCED): BrokerStateCheck.BROKER_EPOCH,
-    }
+    fenced = "BROKER_STATE_CHECK", BrokerStateCheck.FENCED
+    assert mistakes("rebooted_follower_joins_the_isr") == {fenced: BrokerStateCheck.BROKER_EPOCH}

@@ -708,14 +708,8 @@ def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
     )
     assert cluster.min_insync_replicas.source == "b1:3 and b2:3"
     assert cluster.replication_factor.source == "b1:4 and b2:4"
-    assert [f"{each.key}={each.value}" for each in cluster.ignored] == [
-        "broker.id=1",
-        "num.io.threads=8",
-        "broker.id=2",
-        "num.io.threads=16",
-        "batch.size=1",
-        "batch.size=2",
-    ]
+    values = " ".join(f"{each.key}={each.value}" for each in cluster.ignored)
+    assert values == "broker.id=1 num.io.threads=8 broker.id=2 num.io.threads=16 batch.size=1 batch.size=2"
 
 
 def test_a_setting_of_some_brokers_alone_is_reported() -> None:
@@ -1202,13 +1196,15 @@ OF_TRANSACTIONS = """
 x: transactional.id=t @ 0.11|2.4.1 => 0.11
 x: transactional.id=t @ 2.5|3.5 => 2.5
 x: transactional.id=t @ 3.6|3.7 => VERSION
-x: transactional.id=t @ 3.9 => 3.8
-x: transactional.id=t @ 4.0 => 4.0
-x: transactional.id=t @ 4.0.1 => 4.1
+x: transactional.id=t @ 3.8|3.9 => 3.8
+# A fence raises the epoch twice in 4.0.0 alone (KAFKA-19367).
+x: transactional.id=t @ 4.0|4.0.0 => 4.0
+x: transactional.id=t @ 4.0.1|4.1.1 => 4.1
 x: transactional.id=t @ 4.2 => 4.2
+x: transactional.id=t transaction.version=0 @ 4.0 => 3.8
 x: transactional.id=t transaction.partition.verification.enable=false @ 3.9 => 3.8 TXN_VERIFY=OFF
 x: transactional.id=t @ 4.1 metadata=3.9 => 3.8
-x: transactional.id=t transaction.version=1 @ 4.1 => 3.8
+x: transactional.id=t transaction.version=1 @ 4.1|4.4 => 3.8
 x: transactional.id=t transaction.version=2 @ 4.1 metadata=3.9 => 4.1
 x: transactional.id=t transaction.partition.verification.enable=false @ 4.1
     4.1: transaction.partition.verification.enable=false beside transaction.version=2 is not modelled
@@ -1332,10 +1328,8 @@ def test_the_files_shipped_with_kafka_are_fully_understood(version: str) -> None
         set() if version == "0.10.2" else {"transaction.state.log.min.isr", "transaction.state.log.replication.factor"}
     )
     if version == "0.10.2":
-        assert (cluster.generation, {*understood(read())} - {*understood(cluster)}) == (
-            Generation("0.10", {}, None),
-            set(),
-        )
+        assert cluster.generation == Generation("0.10", {}, None)
+        assert {*understood(read())} <= {*understood(cluster)}
 
 
 # --- The list of keys -------------------------------------------------------------------------------------------------
@@ -1343,12 +1337,8 @@ def test_the_files_shipped_with_kafka_are_fully_understood(version: str) -> None
 
 def test_the_number_of_keys_of_each_role() -> None:
     """As many as ConfigDefs of Kafka 0.10.0 to 3.9 and of the old Scala clients have, with three features."""
-    assert {role.value: len(keys_of(role)) for role in Role} == {
-        "broker": 349,
-        "topic": 37,
-        "producer": 113,
-        "consumer": 119,
-    }
+    counts = {BROKER: 349, TOPIC: 37, PRODUCER: 113, CONSUMER: 119}
+    assert {role: len(keys_of(role)) for role in Role} == counts
 
 
 ONE_ROLE = {
