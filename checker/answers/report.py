@@ -804,10 +804,6 @@ def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
     ]
 
 
-IGNORED = ("key", "value", "why", "reason", "source")
-"""The fields of an ignored setting, in the order of the object."""
-
-
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
         "kafka_version": str(cluster.release) if cluster.is_version_given else None,
@@ -820,7 +816,7 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
             for setting in cluster.understood
         ],
         "ignored": [
-            {name: getattr(ignored, name) for name in IGNORED} | {"why": ignored.why.value}
+            {name: value for name, value in vars(ignored).items() if name != "meant"} | {"why": ignored.why.value}
             for ignored in cluster.ignored
         ],
     }

@@ -420,7 +420,6 @@ def _up_to(lost: int) -> str:
 
 
 def _works(most: int) -> str:
-    """With how many brokers down something works."""
     return f"with up to {most} down" if most else "only with all brokers up"
 
 

@@ -384,7 +384,6 @@ def _assumed(
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
-    """Return the newest of these releases."""
     for release in shown:
         if version_of_binaries(release.value).is_newer_than(least.value):
             least = Setting(version_of_binaries(release.value), release.source)
