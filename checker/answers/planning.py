@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -297,20 +297,16 @@ def _controller(case: Case) -> Family:
 # --------------------------------------------------------------------------------------------------------------- losses
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
-
-    says: str
-    values: Mapping[str, int]
-    depth: int | None = None
+_Bounds = tuple[str, Mapping[str, int], int | None]
+"""The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
 
 
 def _losses(case: Case) -> Iterator[Search]:
     def search(searched: Case, replicas: int, bounds: _Bounds) -> Search:
-        may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
-        instance, depth = _repaired_instance(searched, replicas, bounds.values), depth_of(replicas, bounds.depth)
-        planned_search = search_of(bounds.says, instance, LOST, depth, is_permitted=may)
+        says, values, depth = bounds
+        may = case.acks != "all" or bool(values.get("unclean_elections"))
+        instance = _repaired_instance(searched, replicas, values)
+        planned_search = search_of(says, instance, LOST, depth_of(replicas, depth), is_permitted=may)
         return with_replicas(planned_search, case, replicas, searched.min_insync_replicas)
 
     if case.unclean_election and case.acks == "all" and LEAST < case.min_insync_replicas < case.replication_factor:
@@ -330,30 +326,30 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
         budgets = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
         unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         says = "a broker crashes, one restarts quickly, sessions expire"
-        every = [_Bounds(says + and_moves, budgets | {"preferred_elections": moves})]
+        every: list[_Bounds] = [(says + and_moves, budgets | {"preferred_elections": moves}, None)]
     elif controller is Family.ASKED:
         budgets = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
         unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
-        every = [_Bounds("a broker crashes, sessions expire", budgets)]
+        every = [("a broker crashes, sessions expire", budgets, None)]
         if moves:
             alone = budgets | {"crashes": 0, "elections": 3, "preferred_elections": 1}
-            every.append(_Bounds("leadership moves, sessions expire", alone))
+            every.append(("leadership moves, sessions expire", alone, None))
             together = budgets | {"preferred_elections": 1}
-            every.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
+            every.append(("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
         budgets = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
         unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
         together = budgets | {"fencings": 1, "preferred_elections": moves, "elections": 2}
         every = [
-            _Bounds("a broker crashes", budgets),
-            _Bounds(f"a session expires{and_moves}", budgets | living),
-            _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
+            ("a broker crashes", budgets, None),
+            (f"a session expires{and_moves}", budgets | living, None),
+            (f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
         # A record that every replica had to have is hardly lost, and the search does not end soon.
         depth = None if case.min_insync_replicas < replicas else TOGETHER
-        yield _Bounds("brokers crash, an unclean election", unclean, depth)
+        yield "brokers crash, an unclean election", unclean, depth
     yield from every
 
 
