@@ -137,7 +137,7 @@ class Intervals:
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"computing the ranges of its numbers takes more than {MOST_WORK} evaluations",
+                f"computing the ranges of the numbers in this function takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         match expression:
@@ -225,8 +225,10 @@ class Intervals:
             least, most, inner[generator.variable] = self._range(generator.range, inner)
             is_filtered |= bool(generator.conditions) or least < most
             if is_extremum and not least and default is None:
-                what = f"`{fold.span.shown}` has no element if its range is empty, and then no value"
-                self._refuse(fold, what, f"say what it is then: {fold.gathering.value}((... for ...), default=0)")
+                what = f"`{fold.span.shown}` has no value if its range is empty"
+                self._refuse(
+                    fold, what, f"give the value for that case: {fold.gathering.value}((... for ...), default=0)"
+                )
             rounds *= most
             if not rounds:  # the element is never evaluated
                 return default or ((0, 0) if fold.gathering is ir.Gathering.SUM else TRUTH)

@@ -452,7 +452,7 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
     declared = declared_in(holder)
     for key, value in declared.items():
         if isinstance(value, Contents) or (isinstance(value, type) and issubclass(value, Record)):
-            what = f"`{escaped(key)}` is what a field holds, not a field"
+            what = f"`{escaped(key)}` is declared as the values of a field, not as a field"
             raise LanguageError(f"{place_in(path, name, key)}: {what}; write {key} = field(values={shown(value)})")
     return {key: value for key, value in declared.items() if isinstance(value, kind)}
 
@@ -511,8 +511,8 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
             is_declared = any(is_of_the_language(decorator, vars(module)) for decorator in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
-                    f"{path}:{definition.lineno}: {definition.name} is declared but not in the module;"
-                    " declare it once, outside any block, class or function"
+                    f"{path}:{definition.lineno}: {definition.name} is declared, but the loaded module"
+                    " does not have it; declare it once, outside any block, class or function"
                 )
 
 
@@ -591,8 +591,8 @@ def assemble(
     generators = tuple(reader.read(python) for python in marked if _is_generator(python))
     starts = [start for start in marked if not _is_generator(start)]
     if len(starts) + bool(generators) > 1:
-        what = ", of the configuration and of a state; keep one form" if generators else "; keep one"
-        raise LanguageError(f"{path}:1: several @initial functions{what}")
+        what = ", some of the configuration and some of a state; keep one form" if generators else "; keep one"
+        raise LanguageError(f"{path}:1: there are several @initial functions{what}")
     terminals = tuple(map(reader.read, _functions(bases, Kind.TERMINAL).values()))
     constraints = tuple(map(reader.read, _functions(bases, Kind.CONSTRAINT).values()))
     _nothing_lost([*bases, *modules])
@@ -605,7 +605,8 @@ def assemble(
         )
         unknown = set(switches) - set(entries)
         if unknown:
-            raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
+            what = f"protocol {protocol} sets {', '.join(sorted(unknown))}, which the model does not declare"
+            raise ModelError(f"{path}: {what}; declare it as a switch")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         says = inspect.getdoc(own_modules[0] if len(own_modules) == 1 else bases[0]) or ""
         protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)
@@ -748,7 +749,8 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
     permitted = _question(reader, name, function, "permitted", mark.permitted)
     premise = _question(reader, name, function, "when", mark.when)
     if mark.applies is not None and not callable(mark.applies):
-        raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
+        what = f"{name} has an applies= that is not a function"
+        raise LanguageError(f"{function.path}:{function.line}: {what}; give applies= a function of the configuration")
     if mark.every_length and mark.kind in WHOLE:
         raise LanguageError(
             f"{function.path}:{function.line}: {name} is @{mark.kind.value}, which only a search decides, not a proof;"

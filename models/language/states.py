@@ -70,8 +70,8 @@ class FieldLayout:
         if length == len(row):
             cure = "guard the step with len(...), or give it a larger most="
             raise ModelError(f"{self.name} is full with {length} elements; {cure}")
-        what = f"{self.name}, whose length is {length}, has no such element"
-        raise ModelError(f"{what}; test it with len(...) before it is used")
+        what = f"{self.name} has only {length} elements, and one beyond them is used"
+        raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
         """This index, which follows `depth` others, as a number. Raises ModelError if it is outside its domain."""
@@ -357,13 +357,15 @@ class Enumeration:
 
     def _read(self, dictionary: Any) -> bytes:
         if not isinstance(dictionary, Mapping):
-            what = f"an initial state is {escaped(repr(dictionary))}"
+            what = f"an initial state is {escaped(repr(dictionary))}, not a dictionary"
             raise ModelError(f"{self.place_of('')}: {what}; yield a dictionary {{field: value}}")
         unknown = sorted(
             shown(one) if isinstance(one, type) else str(one) for one in set(dictionary) - set(self.layouts)
         )
         if unknown:
-            what = f"{escaped(', '.join(unknown))}; there is no such field; there are: {', '.join(self.layouts)}"
+            what = (
+                f"{escaped(', '.join(unknown))}, but the model has no such field; there are: {', '.join(self.layouts)}"
+            )
             parts = [name for name in self.layouts if name.startswith(f"{unknown[0]}.")]
             if parts:
                 what = f"{unknown[0]}, which is a record; give its parts: {', '.join(parts)}"
@@ -595,7 +597,7 @@ class QueueView:
         if not 0 <= place < self.size or self.row[place] == self.filler:
             raise ModelError(
                 f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
-                " test it with len(...) before it is used"
+                " test the index with len(...) before it is used"
             )
         return self.row[place]
 
@@ -611,7 +613,9 @@ class QueueView:
                 " it a larger most="
             )
         if element == self.filler:
-            raise ModelError(f"{int(element)} is appended to {self.name}, which has greater elements; guard the step")
+            raise ModelError(
+                f"{int(element)} is appended to {self.name}, whose elements are all greater; guard the step"
+            )
         self.row[length] = element
 
     def popleft(self) -> Any:
@@ -641,7 +645,9 @@ class Members(SetView):
 
     def __getitem__(self, element: Any) -> Any:
         if not 0 <= element < self.size:
-            raise ModelError(f"index {element} of a subset is outside 0..{self.size - 1}; test it before it is used")
+            raise ModelError(
+                f"index {element} of a subset is outside 0..{self.size - 1}; test the index before it is used"
+            )
         return self.row[element]
 
 

@@ -525,7 +525,7 @@ def test_initial_states_keep_their_order_without_duplicates(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("yield {'counts': [0, 0]}", "initial states set counts; there is no such field; there are: "),
+        ("yield {'counts': [0, 0]}", "initial states set counts, but the model has no such field; there are: "),
         ("yield {'nodes': 2}", "initial states set nodes; there is no such field"),
         ("yield {'count': [0, 4]}", "count[1] starts with 4; give a value in -1..3"),
         ("yield {'holds': [[0, 0, 0], [0, 0, 2]]}", "holds[1][2] starts with 2; give a value in 0..1"),

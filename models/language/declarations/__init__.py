@@ -159,7 +159,7 @@ def all_named(kind: Any, unnamed: Sequence[object], **named: object) -> None:
     lacking = [name for name, argument in named.items() if argument is None]
     if unnamed or lacking:
         parts = [*map(shown, unnamed), *(f"{name}={shown(named[name])}" for name in named if name not in lacking)]
-        lacks = f" lacks {lacking[0]}=" if lacking else ""
+        lacks = f" lacks {lacking[0]}=" if lacking else " has an argument without a name"
         raise DeclarationError(f"{kind.__name__}({', '.join(parts)}){lacks}; write it as in {kind.example}")
 
 
@@ -182,7 +182,9 @@ def filler_below(element: Any) -> int:
     """The number below all values of an element of a queue. Raises DeclarationError if no cell can hold it."""
     low = plain(element.low)
     if low is None:
-        raise DeclarationError(f"Queue(of={element}): let its values begin with a number, as in between(0, 5)")
+        raise DeclarationError(
+            f"Queue(of={element}): the values do not begin with a number; write them as in between(0, 5)"
+        )
     if low <= CELL_LOW:
         what = f"Queue(of={element}): a queue needs a number below its elements"
         raise DeclarationError(f"{what}; let them begin at {CELL_LOW + 1} or above")
@@ -474,7 +476,7 @@ class Set:
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
             raise not_taken("Set(of={})", of, "a domain or an IntEnum, as in: class Number(Domain, size=4)")
         if issubclass(of, IntEnum) and ends_of(of)[0] != 0:
-            raise DeclarationError(f"Set(of={of.__name__}): number its members 0, 1, 2, ...")
+            raise DeclarationError(f"Set(of={of.__name__}): the members are not numbered 0, 1, 2, ...; number them so")
         object.__setattr__(self, "of", of)
 
     @cached_property

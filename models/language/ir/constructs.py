@@ -395,9 +395,9 @@ class Refusal:
     place: Place = Place.ACTION
 
 
-STATEMENTS_ARE = "statements are assignments, if, for, require(...), return, and calls of helpers"
+STATEMENTS_ARE = "use only assignments, if, for, require(...), return, and calls of helpers"
 EXPRESSIONS_ARE = (
-    "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
+    "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
     " sum len and helpers"
 )
 
@@ -419,28 +419,28 @@ REFUSALS = (
     Refusal(("a = [e for e in Replica]", "a = {e for e in Replica}", "a = {e: e for e in Replica}"), EXPRESSIONS_ARE),
     Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), EXPRESSIONS_ARE),
     Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), EXPRESSIONS_ARE),
-    Refusal(("return", "return True"), "guard with require(...) or use if/else"),
-    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put it after the loop"),
+    Refusal(("return", "return True"), "guard with require(...), or use if/else"),
+    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put these statements after the loop"),
     Refusal(
         ("for e in (1, 2):\n    pass", "for e in range(0, 4, 2):\n    pass"),
-        "loop over range(n), range(m, n) or a domain",
+        "go through range(n), range(m, n), a domain or a set",
     ),
     Refusal(("for e in s.inbox[r]:\n    pass",), "write: for i in range(len(s.inbox[r])), and s.inbox[r][i]"),
     Refusal(("for a, b in range(2):\n    pass",), "use one plain name"),
     Refusal(("a = b = 1",), "write one assignment per line"),
-    Refusal(("s.epoch[r] *= 2", "s.epoch[r] //= 2"), "only += and -= are in the language"),
+    Refusal(("s.epoch[r] *= 2", "s.epoch[r] //= 2"), "use += or -=, or write the whole sum or product: x = x * 2"),
     Refusal(
         tuple(f"a = s.epoch[r] {sign} 2" for sign in ("/", "**", "&", "|", "^", "<<", ">>", "@")),
-        "arithmetic is + - * // %",
+        "use + - * // or %",
     ),
     Refusal(("a = ~s.epoch[r]", "a = +s.epoch[r]"), "use `not` or a minus sign"),
-    Refusal(("a = r is p", "a = r is not p"), "comparisons are == != < <= > >= and `in`"),
-    Refusal(("a = r in [0, 1]",), "`in` takes values in brackets: x in (1, 2)"),
+    Refusal(("a = r is p", "a = r is not p"), "compare with == != < <= > >= or `in`"),
+    Refusal(("a = r in [0, 1]",), "write the values in round brackets, as in: x in (1, 2)"),
     Refusal(("a = 0 <= r in (0, 1)",), "write `in` as a comparison of its own, in brackets"),
-    Refusal(('a = "text"', "a = 1.5", "a = None"), "values are whole numbers and truth values"),
+    Refusal(('a = "text"', "a = 1.5", "a = None"), "use whole numbers and truth values"),
     Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
     Refusal(("a = s.epoch",), "write every index: there are no slices and no rows"),
-    Refusal(("a = abs(s.epoch[r])", "print(r)"), "Python's functions in the language are min, max, all, any, sum, len"),
+    Refusal(("a = abs(s.epoch[r])", "print(r)"), "of Python's own functions, use only min, max, all, any, sum, len"),
     Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
     Refusal(
         ("a = s.isr",),
@@ -449,9 +449,9 @@ REFUSALS = (
     Refusal(("s.isr.remove(r)",), "write s.isr.discard(x)"),
     Refusal(("a = s.inbox[r]",), "a queue is read by s.inbox[r][i], len(s.inbox[r]), x in s.inbox[r]"),
     Refusal(("a = s.broker[r]",), "read and write its parts: role"),
-    Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "guards come before the first write"),
-    Refusal(("require(s.is_up[r])",), "return a truth value and require that", _HELPER),
-    Refusal(("return",), "use if/else in a helper that writes", _HELPER),
+    Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "put every guard before the first write"),
+    Refusal(("require(s.is_up[r])",), "return a truth value, and call require(...) in the action", _HELPER),
+    Refusal(("return",), "use if/else in place of `return` in a helper that writes", _HELPER),
     Refusal(("taken", "taken + 1 > 1"), "compare it with an action: taken == name", _STEP),
     Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
     Refusal(("a = later",), "define it in the module, or assign it on every path to this line"),
@@ -463,10 +463,10 @@ REFUSALS = (
     Refusal(("a = s.epoch[r] * 2147483647 * 2147483647",), "add less to it, or bound it with min(...) and max(...)"),
     Refusal(
         ("a = max(e for e in Replica if s.is_up[e])",),
-        "say what it is then: max((... for x in range(n) if ...), default=0)",
+        "give the value for that case: max((... for x in range(n) if ...), default=0)",
     ),
-    Refusal(("require(s.isr == 0)",), "compare it with another set of the same domain, or ask len(...) and `in`"),
-    Refusal(("is_ahead(s, r, p)",), "use it, or call a helper that writes"),
+    Refusal(("require(s.isr == 0)",), "compare the set with another set of the same domain, or use len(...) and `in`"),
+    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes"),
     Refusal(("a = fence(s, r)",), "call it as a statement of its own"),
 )
 
@@ -480,15 +480,19 @@ class Limit:
     cure: str
 
 
-NUMBERS = Limit("a number in the text of a function", (1 << 31) - 1, "numbers lie in -2147483648..2147483647")
-DEPTH = Limit("the nesting of statements and expressions in a function", 60, "move a part of it into a helper")
-DEPTH_IN_ALL = Limit("the nesting of a function and of all that it calls", 200, "use fewer nested helpers")
-PARAMETERS = Limit("the parameters of a function", 60, "at most 60")
-TERMS = Limit("the terms of a sum", 500, "at most 500; move a part of it into a helper")
+NUMBERS = Limit("a number in the text of a function", (1 << 31) - 1, "write a number in -2147483648..2147483647")
+DEPTH = Limit(
+    "the nesting of statements and expressions in a function", 60, "move a part of the function into a helper"
+)
+DEPTH_IN_ALL = Limit(
+    "the nesting of a function and of all that it calls", 200, "nest fewer calls of helpers in helpers"
+)
+PARAMETERS = Limit("the parameters of a function", 60, "give it at most 60")
+TERMS = Limit("the terms of a sum", 500, "write at most 500 terms, and move the others into a helper")
 CONDITIONS = Limit(
     "the conditions of an `if` with its `elif`, or of one `a if c else b if ...`",
     200,
-    "at most 200; move a part of it into a helper",
+    "write at most 200 conditions, and move the others into a helper",
 )
 LIMITS = (NUMBERS, DEPTH, DEPTH_IN_ALL, PARAMETERS, TERMS, CONDITIONS)
 """`and`, `or`, comparisons, arguments and statements in sequence have no limit."""

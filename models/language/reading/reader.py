@@ -350,12 +350,14 @@ class FunctionReader:
                 raise self.error(*fault)
         self.depth = self.nesting.deepest
         if len(definition.args.args) > PARAMETERS.most:
-            raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)
+            raise self.error(definition, f"the function has {len(definition.args.args)} parameters", PARAMETERS.cure)
         statements = list(statements_in(definition))
         returns_value = any(isinstance(statement, ast.Return) for statement in statements)
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
-                raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
+                raise self.error(
+                    decorator, f"the decorator `@{shown(decorator)}` is not in the language", "leave the decorator out"
+                )
         parameters = self._parameters(definition)
         self.states = [each.name for each in parameters if each.role is ir.Role.STATE]
         self.subsets = {
@@ -388,37 +390,45 @@ class FunctionReader:
     def _check_ends(self, returns_value: bool, as_written: Iterable[ir.Statement]) -> None:
         definition = self.definition
         if returns_value and not _returns(as_written):
-            hint = "end each path of a helper with `return value`"
-            raise self.error(definition, "a path ends without `return`", hint)
+            hint = "end every path with `return value`"
+            raise self.error(definition, "one path returns a value, and another path ends without `return`", hint)
         if returns_value and self.writes:
             what = f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value"
-            raise self.error(definition, what, "split it into a helper that returns and one that writes")
+            raise self.error(
+                definition, what, "split it into two helpers: one that returns the value, and one that writes"
+            )
         is_property = self.kind not in (None, Kind.ACTION)
         if is_property and not returns_value:
-            raise self.error(definition, "a property returns nothing", "return a truth value")
+            raise self.error(definition, "the property returns nothing", "return a truth value")
         if is_property and self.writes:
-            raise self.error(definition, "a property writes to the state", "a property only reads")
+            raise self.error(
+                definition, "the property writes to the state", "leave the write out: a property only reads"
+            )
 
     def _core(
         self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
     ) -> tuple[ir.Statement, ...]:
         """The statements without sets and queues, each of which takes several nodes. Refuses too many nodes."""
         if size_of_core(as_written) > MOST_NODES:
-            what = f"its sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
-            raise self.error(self.definition, what, "assign a part of it to a local, or move it into a helper")
+            what = (
+                f"expressions with sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
+            )
+            raise self.error(
+                self.definition, what, "assign a part of an expression to a local, or move the part into a helper"
+            )
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
         for node, depth in with_depth(core):
             if depth > MOST_DEEP:
-                what = f"its sets and queues are nested more than {MOST_DEEP} deep"
-                raise self.error(self.definition, what, "move a part of it into a helper")
+                what = f"expressions with sets and queues are nested more than {MOST_DEEP} deep"
+                raise self.error(self.definition, what, "move a part of an expression into a helper")
             self.depth = max(self.depth, depth + (depths[node.routine] if isinstance(node, ir.Call) else 0))
         if self.depth > DEPTH_IN_ALL.most:
             raise self._too_deep_in_all(self.definition, self.name)
         return core
 
     def _too_deep_in_all(self, node: ast.AST, name: str) -> LanguageError:
-        what = f"the calls in {name} are nested more than {DEPTH_IN_ALL.most} deep in all"
+        what = f"the code of {name} and of the helpers that it calls is nested more than {DEPTH_IN_ALL.most} deep"
         return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
@@ -433,21 +443,21 @@ class FunctionReader:
     def _parameters(self, definition: ast.FunctionDef) -> tuple[ir.Variable, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
-            hint = "leave out defaults, *args and keyword-only names"
-            raise self.error(definition, "only plain parameters are allowed", hint)
+            hint = "leave out defaults, *args, **names, / and keyword-only parameters"
+            raise self.error(definition, "a parameter has a form that the language lacks", hint)
         parameters = tuple(map(self._parameter, arguments.args))
         names = tuple(parameter.name for parameter in parameters)
         roles = {parameter.role for parameter in parameters}
         if ir.Role.SUBSET in roles and ir.Role.STATE not in roles:
             hint = "pass the state as well, as the first parameter"
-            raise self.error(definition, "a subset is passed without a state", hint)
+            raise self.error(definition, "a parameter is a subset, but no parameter is a state", hint)
         expected = PARAMETERS_OF.get(self.kind)
         if expected is not None and names not in expected:
             allowed = " or ".join(f"({', '.join(names_allowed)})" for names_allowed in expected)
-            raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
+            raise self.error(definition, f"the parameters are ({', '.join(names)})", f"write them as {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
-            hint = "name it `s`, and no other parameter `before`, `after` or `taken`"
-            raise self.error(definition, "an action has one state parameter, the first one", hint)
+            hint = "name the first parameter `s`, and no parameter `before`, `after` or `taken`"
+            raise self.error(definition, "the first parameter of an action must be its only state", hint)
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
@@ -463,12 +473,14 @@ class FunctionReader:
         if self.kind is not Kind.ACTION:
             return ir.Variable(name)
         if annotation is None:
-            raise self.error(argument, f"parameter {name} has no domain", "annotate it, as in `leader: Replica`")
-        hint = "name a Domain or a Subset"
+            raise self.error(
+                argument, f"the parameter {name} of an action has no domain", "annotate it, as in `leader: Replica`"
+            )
+        hint = "annotate the parameter with a Domain or a Subset"
         if isinstance(named, type) and issubclass(named, IntEnum):
             size = len(set(members_of(named).values()))
-            hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
-        raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
+            hint = f"declare a Domain with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+        raise self.error(argument, f"the annotation {shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
         """The error for a construct that is not in the language: what is wrong, and how to write it."""
@@ -490,7 +502,9 @@ class FunctionReader:
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
             case ast.Assign():
-                raise self.error(statement, "chained assignment", "write one assignment per line")
+                raise self.error(
+                    statement, f"`{shown(statement)}` has several assignments", "write one assignment per line"
+                )
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
                 if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
                     self._check_local(target)
@@ -499,7 +513,11 @@ class FunctionReader:
                 before = ir.Term(self.expression(target), False, span=self.span(target))
                 return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
             case ast.AugAssign(op=operator):
-                raise self.error(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
+                raise self.error(
+                    statement,
+                    f"`{shown(statement)}` has an operator that the language lacks",
+                    "use += or -=, or write the whole sum or product: x = x * 2",
+                )
             case ast.If():
                 return self._branch(statement)
             case ast.For():
@@ -509,8 +527,12 @@ class FunctionReader:
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
                 return self._call_statement(statement, call)
             case ast.Expr():
-                raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
-        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS_ARE)
+                raise self.error(
+                    statement, "this expression has no effect", "call require(...), or a helper that writes"
+                )
+        raise self.error(
+            statement, f"the statement `{type(statement).__name__}` is not in the language", STATEMENTS_ARE
+        )
 
     def _assignment(self, statement: ast.stmt, target: ast.expr, value: ir.Expression) -> ir.Assign | ir.Store:
         span = self.span(statement)
@@ -518,15 +540,21 @@ class FunctionReader:
             return ir.Assign(self.local(target), value, span=span)
         cell = self.cell(target)
         if isinstance(cell, ir.Setting):
-            hint = "only fields of the state can be written"
-            raise self.error(target, f"`{cell.entry}` belongs to the configuration", hint)
+            hint = "write only fields of the state"
+            raise self.error(
+                target, f"`{cell.entry}` is an entry of the configuration, which no function can change", hint
+            )
         self.writes_to(target, cell.state.name, cell.field)
         return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes a field. Refuses a state that cannot be written."""
         if state != "s":
-            raise self.error(node, f"`{state}` is written", "only the state `s` of an action can be written")
+            raise self.error(
+                node,
+                f"the state `{state}` is written, but a function can only read it",
+                "write only the state `s` of an action",
+            )
         self.writes.add(field)
         self.is_written = True
 
@@ -538,7 +566,11 @@ class FunctionReader:
 
     def _check_local(self, target: ast.Name) -> None:
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
-            raise self.error(target, f"`{target.id}` is assigned to", "choose another name for the local")
+            raise self.error(
+                target,
+                f"`{target.id}` is a parameter or a name of the language, to which nothing can be assigned",
+                "choose another name for the local",
+            )
 
     def _branch(self, statement: ast.If) -> ir.Branch:
         tests, last = branches(statement)
@@ -560,7 +592,9 @@ class FunctionReader:
 
     def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
-            raise self.error(statement, "`else` of a loop", "put it after the loop")
+            raise self.error(
+                statement, "the loop has an `else`, which the language lacks", "put these statements after the loop"
+            )
         assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
         numbers = self.set_of(statement.iter) or self.range(statement.iter)
@@ -576,9 +610,11 @@ class FunctionReader:
 
     def _returned(self, statement: ast.Return) -> ir.Return:
         if self.kind is Kind.ACTION:
-            raise self.error(statement, "`return` in an action", "guard with require(...) or use if/else")
+            raise self.error(statement, "an action contains `return`", "guard with require(...), or use if/else")
         if statement.value is None:
-            raise self.error(statement, "`return` without a value", "use if/else in a helper that writes")
+            raise self.error(
+                statement, "`return` has no value", "use if/else in place of `return` in a helper that writes"
+            )
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
     def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
@@ -587,17 +623,25 @@ class FunctionReader:
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
-                raise self.error(statement, "require(...) outside an action", "return a truth value and require that")
+                raise self.error(
+                    statement,
+                    "require(...) is called outside an action",
+                    "return a truth value, and call require(...) in the action",
+                )
             if self.is_written:
-                raise self.error(statement, "require(...) after a write", "guards come before the first write")
+                raise self.error(
+                    statement, "require(...) is called after a write", "put every guard before the first write"
+                )
             if len(call.args) != 1 or call.keywords:
-                raise self.error(statement, "require takes one condition", "write one require(...) per guard")
+                raise self.error(
+                    statement, "require(...) takes exactly one condition", "write one require(...) per guard"
+                )
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span)
         called = self.helper(call)
         if not called.routine.writes:
-            what = f"the value of {call.func.id}(...) is dropped"
-            raise self.error(statement, what, "use it, or call a helper that writes")
+            what = f"the value that {call.func.id}(...) returns is not used"
+            raise self.error(statement, what, "use the value, or call a helper that writes")
         self.writes |= called.routine.writes
         self.is_written = True
         return ir.Do(called, span=span)
@@ -633,7 +677,11 @@ class FunctionReader:
         match node:
             case ast.Constant(value=value):
                 if not isinstance(value, int):
-                    raise self.error(node, f"the constant {value!r}", "values are whole numbers and truth values")
+                    raise self.error(
+                        node,
+                        f"the constant {value!r} is no value of the language",
+                        "use whole numbers and truth values",
+                    )
                 return ir.Constant(self._constant(node, value), span=span)
             case ast.Name():
                 return self._named(node)
@@ -653,14 +701,18 @@ class FunctionReader:
             case ast.BinOp(left=left, op=operator, right=right):
                 operation = OPERATIONS.get(type(operator))
                 if operation is None:
-                    raise self.error(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
+                    raise self.error(
+                        node, f"`{shown(node)}` has an operator that the language lacks", "use + - * // or %"
+                    )
                 return ir.Arithmetic(self.expression(left), operation, self.expression(right), span=span)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ir.Not(self.expression(operand), span=span)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return ir.Negative(self._negated(operand), span=span)
             case ast.UnaryOp(op=operator):
-                raise self.error(node, f"operator {type(operator).__name__}", "use `not` or a minus sign")
+                raise self.error(
+                    node, f"`{shown(node)}` has an operator that the language lacks", "use `not` or a minus sign"
+                )
             case ast.BoolOp(op=ast.And(), values=values):
                 return ir.And(self.several(values), span=span)
             case ast.BoolOp(values=values):
@@ -676,7 +728,7 @@ class FunctionReader:
                 return ir.Choose(tuple(options), self.expression(last), span=span)
             case ast.Call():
                 return self._call(node)
-        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS_ARE)
+        raise self.error(node, f"the expression `{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
         """The operand of a minus sign: the digits of the least number are too large without the sign."""
@@ -689,7 +741,7 @@ class FunctionReader:
         if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
-            raise self.error(node, f"the constant {size}", NUMBERS.cure)
+            raise self.error(node, f"the constant {size} does not fit in 32 bits", NUMBERS.cure)
         return value
 
     # ------------------------------------------------------------------------------------------------------------ names
@@ -700,7 +752,9 @@ class FunctionReader:
         if name in self.assigned:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
-            raise self.error(node, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
+            raise self.error(
+                node, f"the whole state `{name}` is used as a value", "read its fields, or pass the state to a helper"
+            )
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
@@ -708,7 +762,9 @@ class FunctionReader:
         meaning = self.meaning(node)
         number = plain(meaning)
         if number is None:
-            raise self.error(node, f"`{name}` is a {type(meaning).__name__}", "only whole numbers can be named")
+            raise self.error(
+                node, f"`{name}` is a {type(meaning).__name__}, not a whole number", "use only names of whole numbers"
+            )
         self.constants[name] = self._constant(node, number)
         return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
 
@@ -716,10 +772,14 @@ class FunctionReader:
         """A member of an enumeration: `Role.LEADER`."""
         kind = self.meaning(owner)
         if not isinstance(kind, type) or not issubclass(kind, IntEnum):
-            raise self.error(node, f"`{shown(node)}`", "attributes are those of the state or of an IntEnum")
+            raise self.error(
+                node,
+                f"`{shown(node)}` is an attribute of neither a state nor an IntEnum",
+                "read s.field, or a member of an IntEnum",
+            )
         members = members_of(kind)
         if node.attr not in members:
-            raise self.error(node, f"{kind.__name__} has no {node.attr}", f"it has {', '.join(members)}")
+            raise self.error(node, f"{kind.__name__} has no member {node.attr}", f"it has {', '.join(members)}")
         value = self.constants[f"{owner.id}.{node.attr}"] = self._constant(node, members[node.attr])
         return ir.Constant(value, kind, span=self.span(node))
 
@@ -737,7 +797,7 @@ class FunctionReader:
             hint = "write it as in: for x in range(n)" if name == "range" else "call it"
         elif name not in self.own and name in vars(builtins):
             what = f"Python's own `{name}` is not in the language"
-            hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS, SIZE))}"
+            hint = f"of Python's own functions, use only {', '.join((*EXTREMA, *FOLDS, SIZE))}"
         raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
@@ -774,7 +834,7 @@ class FunctionReader:
         rank = len(group.over) + (group.queue is not None)
         if len(record.indices) != rank:
             what = f"the record `{record.name}` takes {indices_taken(rank)}, not {len(record.indices)}"
-            raise self.error(node, what, f"write all of them before .{inner.attr}")
+            raise self.error(node, what, f"write every index before .{inner.attr}")
         return Place(record.state, f"{record.name}.{inner.attr}", (*record.indices, *indices))
 
     def refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
@@ -790,12 +850,14 @@ class FunctionReader:
             inner, _ = subscripts(node)
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 self.known_state(node, inner.value.id)
-            raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
+            raise self.error(node, f"`{shown(node)}` is no field of the state", "write s.field or s.field[index]")
         name = place.name
         state = self.known_state(node, place.state)
         if name in self.vocabulary.configuration:
             if place.indices:
-                raise self.error(node, f"`{name}` is a configuration entry", "it has no elements")
+                raise self.error(
+                    node, f"`{name}` is a configuration entry, which takes no index", "leave the index out"
+                )
             return ir.Setting(name, span=self.span(node))
         group = self.vocabulary.groups.get(name)
         if group is not None:
@@ -806,7 +868,7 @@ class FunctionReader:
         self.refuse_slices(node, place.indices)
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
-            what = f"`{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
+            what = f"the field `{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
             raise self.error(node, what, "write every index: there are no slices and no rows")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
@@ -814,7 +876,7 @@ class FunctionReader:
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
         """The parameter that is the state of this name."""
         if name not in self.states:
-            raise self.error(node, f"`{name}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+            raise self.error(node, f"`{name}` is not a state here", f"call a state {' or '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
@@ -829,7 +891,11 @@ class FunctionReader:
         if any(isinstance(operator, MEMBERSHIP) for operator in operators):
             return self._membership(node)
         if not all(type(operator) in SIGNS for operator in operators):
-            raise self.error(node, f"`{shown(node)}`", "comparisons are == != < <= > >= and `in`")
+            raise self.error(
+                node,
+                f"`{shown(node)}` has a comparison that the language lacks",
+                "compare with == != < <= > >= or `in`",
+            )
         if any(isinstance(side, ast.Name) and side.id == TAKEN for side in (node.left, *node.comparators)):
             return self._taken(node)
         first = self.expression(node.left)
@@ -844,25 +910,37 @@ class FunctionReader:
     def _membership(self, node: ast.Compare) -> ir.Expression:
         """`x in (a, b)`, whose right side is a tuple of values; or `x in Replica`."""
         if len(node.ops) != 1:
-            raise self.error(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
+            raise self.error(
+                node,
+                f"`{shown(node)}` chains `in` with another comparison",
+                "write `in` as a comparison of its own, in brackets",
+            )
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
         domain = self.domain(right)
         if domain is not None:
             self.has_collections = True
             return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
         if not isinstance(right, ast.Tuple):
-            raise self.error(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")
+            raise self.error(
+                node,
+                f"`{shown(node)}` does not list the values after `in`",
+                "write the values in round brackets, as in: x in (1, 2)",
+            )
         return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
 
     def _taken(self, node: ast.Compare) -> ir.Expression:
         """`taken == action`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
-            cure = "add it as third parameter of a property of transitions"
+            cure = "add it as the third parameter of a property of transitions"
             raise self.error(node, "`taken` has no value here", cure)
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
-            raise self.error(node, f"`{shown(node)}`", "write taken == action, with the action's name")
+            raise self.error(
+                node,
+                f"`{shown(node)}` does not compare `taken` with one action",
+                "write taken == action, with the action's name",
+            )
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:
@@ -875,24 +953,34 @@ class FunctionReader:
 
     def _call(self, call: ast.Call) -> ir.Expression:
         if not isinstance(call.func, ast.Name):
-            raise self.error(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
+            raise self.error(
+                call, f"`{shown(call.func)}(...)` does not call a plain name", "call helpers by their plain name"
+            )
         name = call.func.id
         if name in FOLDS and self.is_builtin(name):
             if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
-                raise self.error(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
+                raise self.error(call, f"{name}(...) has no generator", f"write {name}(... for x in range(n))")
             return self._fold(call, name, call.args[0])
         if name in EXTREMA and self.is_builtin(name):
             return self._extremum(call, name)
         if name == SIZE and self.is_builtin(name):
             domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
             if domain is None:
-                raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
+                raise self.error(
+                    call,
+                    f"`{shown(call)}` is not the length of a domain, a set or a queue",
+                    "give len(...) a domain or a set, as in len(Replica)",
+                )
             return ir.Size(domain, span=self.span(call))
         called = self.helper(call)
         if called.routine.writes:
-            raise self.error(call, f"{name} writes to the state", "call it as a statement of its own")
+            raise self.error(
+                call, f"the helper {name} writes to the state and has no value", "call it as a statement of its own"
+            )
         if not called.routine.returns_value:
-            raise self.error(call, f"{name} returns nothing", "end it with `return value`")
+            raise self.error(
+                call, f"the helper {name} returns nothing, but its value is used", "end it with `return value`"
+            )
         return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
@@ -900,18 +988,24 @@ class FunctionReader:
         if generators and len(call.args) == 1:
             defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
             if len(defaults) < len(call.keywords):
-                raise self.error(call, f"{name} with another keyword than `default`", "leave it out")
+                raise self.error(call, f"{name}(...) has a keyword other than `default`", "leave that keyword out")
             fold = self._fold(call, name, generators[0], *self.several(defaults))
             if fold.default is None and any(part.conditions for part in fold.generators):
-                what = f"{name} of a generator with `if` or over a set, which may have no element"
-                raise self.error(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
+                what = f"the generator of {name}(...) has an `if` or goes through a set, so it may have no element"
+                raise self.error(
+                    call, what, f"give the value for that case: {name}((... for x in range(n) if ...), default=0)"
+                )
             return fold
         if generators:
-            raise self.error(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
+            raise self.error(
+                call,
+                f"{name}(...) gets a generator and another argument",
+                f"write {name}(a, {name}(... for x in range(n)))",
+            )
         if call.keywords:
-            raise self.error(call, f"{name} of numbers with a keyword", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) of numbers has a keyword", f"write {name}(a, b)")
         if len(call.args) < 2:
-            raise self.error(call, f"{name} with fewer than two numbers", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) gets fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
 
     def _fold(
@@ -930,7 +1024,9 @@ class FunctionReader:
     def generator(self, part: ast.comprehension) -> ir.Generator:
         """One `for` of a generator; one over a set goes through the domain, and tests each element."""
         if part.is_async:
-            raise self.error(part.target, "`async for`", "write a plain `for`")
+            raise self.error(
+                part.target, "the generator has `async for`, which the language lacks", "write a plain `for`"
+            )
         collection, target = self.set_of(part.iter), self.span(part.target)
         name = self.loop_variable(part.target)
         if collection is None:
@@ -953,7 +1049,7 @@ class FunctionReader:
     def loop_variable(self, target: ast.expr) -> str:
         """The name of the variable of a loop."""
         if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
-            raise self.error(target, f"`{shown(target)}` as a loop variable", "use one plain name")
+            raise self.error(target, f"`{shown(target)}` cannot be a loop variable", "use one plain name")
         return target.id
 
     def range(self, iterated: ast.expr) -> ir.Range:
@@ -965,7 +1061,9 @@ class FunctionReader:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
-        raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
+        raise self.error(
+            iterated, f"a `for` goes through `{shown(iterated)}`", "go through range(n), range(m, n), a domain or a set"
+        )
 
     def helper(self, call: ast.Call) -> ir.Call:
         """The call of a function of the model."""
@@ -979,16 +1077,24 @@ class FunctionReader:
             raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
-            raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
+            raise self.error(
+                call,
+                f"{name} is an action or another declaration, which no function can call",
+                "move what both functions need into a helper",
+            )
         for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
             kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
             if kind is not None and parameter_name not in python.__annotations__:
-                what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
+                what = f"`{shown(argument)}` is a subset, but {name} does not declare `{parameter_name}` as a subset"
                 raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
         self.functions[name] = self.called(python, call)
         routine = self.functions[name].routine
         if call.keywords or len(call.args) != len(routine.parameters):
-            raise self.error(call, f"{name} takes {len(routine.parameters)} arguments", "pass them all by position")
+            raise self.error(
+                call,
+                f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others",
+                "pass every argument by position",
+            )
         passed = zip(routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
         self.reads |= routine.reads
@@ -1002,9 +1108,13 @@ class FunctionReader:
         if role is not parameter.role:
             cure = next(cure for special, cure in PASSED_ON.items() if special in (role, parameter.role))
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
-            cure = "pass a subset of the kind that annotates the parameter"
+            cure = "pass a subset of the class that annotates the parameter"
         if cure is not None:
-            raise self.error(argument, f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`", cure)
+            raise self.error(
+                argument,
+                f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`, which is of another kind",
+                cure,
+            )
         if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
@@ -1106,9 +1216,11 @@ class FunctionReader:
         if any(_word(side[0]) == "queue" for side in sides if side):
             raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
         if len(node.ops) != 1:
-            raise self.error(node, f"`{text}`", "compare two sets at a time, with `and` between")
+            raise self.error(
+                node, f"`{text}` compares more than two sets", "compare two sets at a time, with `and` between"
+            )
         if not all(sides) or type(sign) not in SIGNS:
-            hint = "compare it with another set of the same domain, or ask len(...) and `in`"
+            hint = "compare the set with another set of the same domain, or use len(...) and `in`"
             raise self.error(node, f"`{text}` compares a set with something else", hint)
         (left,), (right,) = sides
         if left.domain is not right.domain:
@@ -1123,16 +1235,22 @@ class FunctionReader:
         what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
         if change in CHANGES[word] and is_statement:
             count = CHANGES[word][change]
-            what = f"`{change}` takes {count} element{'s' * (count != 1)}"
+            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call gives another number"
             hint = f"write {text}.{change}(...)" if word == "set" else hint
         elif change == "popleft" and word == "queue":
-            what, hint = f"`{text}.popleft()` is a part of an expression", f"write x = {text}.popleft() before"
+            what, hint = (
+                f"`{text}.popleft()` is a part of an expression",
+                f"write x = {text}.popleft() before the expression",
+            )
         elif change in CHANGES[word]:
             what, hint = f"`{text}.{change}(...)` is used as a value", "write it as a statement of its own"
         elif change == "remove" and word == "set":
-            what, hint = f"`{text}.remove(...)`", f"write {text}.discard(x)"
+            what, hint = f"`{text}.remove(...)` is not in the language", f"write {text}.discard(x)"
         elif change in ("issubset", "issuperset") and word == "set":
-            what, hint = f"`{text}.{change}(...)`", f"write {text} {'<=' if change == 'issubset' else '>='} ..."
+            what, hint = (
+                f"`{text}.{change}(...)` is not in the language",
+                f"write {text} {'<=' if change == 'issubset' else '>='} ...",
+            )
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
@@ -1141,7 +1259,7 @@ class FunctionReader:
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
             hint = f"write: for i in range(len({text})), and {text}[i]"
-            raise self.error(iterated, f"loop over the queue `{text}`", hint)
+            raise self.error(iterated, f"a `for` goes through the queue `{text}`", hint)
         return collections[0] if collections else None
 
     # ------------------------------------------------------------------------------------ statements about collections
@@ -1170,13 +1288,21 @@ class FunctionReader:
         if target is not None and group is not None:
             text = shown(written)
             reads = ", ".join(f"{text}[0].{part}" for part in group.parts)
-            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
+            raise self.error(
+                statement,
+                f"`{shown(statement)}` keeps a whole record in a local",
+                f"read {reads} before {text}.popleft()",
+            )
         if target is not None and not isinstance(target, ast.Name):
-            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
+            raise self.error(
+                statement,
+                f"`{shown(statement)}` writes the removed element to the state",
+                f"assign {shown(call)} to a local first",
+            )
         for collection in collections:
             if not collection.field:
-                hint = "only fields of the state can be written"
-                raise self.error(statement, f"the parameter `{collection.holder.name}` is written", hint)
+                hint = "change only sets of the state"
+                raise self.error(statement, f"the parameter `{collection.holder.name}` is changed", hint)
             self.writes_to(written, collection.holder.name, collection.field)
         match change:
             case "clear":
@@ -1199,7 +1325,9 @@ class FunctionReader:
                 self.records.add(made.func.id)
         if set(values) != set(group.parts) or not is_record:
             text = f"{group.record.__name__}({', '.join(f'{part}=...' for part in group.parts)})"
-            raise self.error(call, f"`{shown(call)}`", f"append a record with all of its parts: {text}")
+            raise self.error(
+                call, f"`{shown(call)}` does not append a record with all of its parts", f"write the record as {text}"
+            )
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
@@ -1216,7 +1344,9 @@ class FunctionReader:
             return None
         (collection,), text = collections, shown(target)
         if isinstance(statement, ast.AugAssign):
-            raise self.error(statement, f"`{shown(statement)}`", CHANGED["set"].format(text))
+            raise self.error(
+                statement, f"`{shown(statement)}` changes a set with an operator", CHANGED["set"].format(text)
+            )
         span, value = self.span(statement), statement.value
         sources = self.collections(value)
         self.writes_to(target, collection.holder.name, collection.field)

@@ -167,14 +167,14 @@ class Nesting:
 
 def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
     if depth > DEPTH.most:
-        return node, f"it is nested more than {DEPTH.most} deep", DEPTH.cure
+        return node, f"the statements and expressions are nested more than {DEPTH.most} deep", DEPTH.cure
     match node:
         case ast.BinOp():
             terms = 1 + len(summands(node)[1])
-            return (node, f"a sum of {terms} terms", TERMS.cure) if terms > TERMS.most else None
+            return (node, f"a sum has {terms} terms", TERMS.cure) if terms > TERMS.most else None
         case ast.IfExp() | ast.If():
             tests = len(alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0])
-            return (node, f"a chain of {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
+            return (node, f"one `if` has {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
     return None
 
 
@@ -385,7 +385,7 @@ def text_of(path: str) -> Text:
     try:
         return _text(path, Path(path).read_bytes())
     except (RecursionError, MemoryError):
-        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; reduce the nesting") from None
+        raise LanguageError(f"{path}:1: the file is nested too deep for Python to read; reduce the nesting") from None
 
 
 @lru_cache(maxsize=256)
@@ -455,7 +455,8 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
-        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
+        what = f"{here} uses {names}, which belongs to the function around it"
+        raise LanguageError(f"{what}; define {code.co_name} at the top of the module")
     try:
         text = text_of(code.co_filename)
     except (OSError, SyntaxError, ValueError):
@@ -465,7 +466,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         what = f"{here} is not written as a plain `def` in this file"
         raise LanguageError(f"{what}; write it out, without a lambda or a factory")
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
-        what = f"{here} runs other code than its text says"
+        what = f"{here} does not run the code that its text says"
         raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
     renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
     if renamed:
