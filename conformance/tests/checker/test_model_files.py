@@ -310,7 +310,7 @@ def initial(body):
     ("body", "says"),
     [
         ("return []", "this configuration has no initial state"),
-        ("yield {'places': [0, 0]}", "initial states set places; there is no such field"),
+        ("yield {'places': [0, 0]}", "initial states set places, but the model has no such field"),
     ],
 )
 def test_a_model_without_initial_states_is_refused(check, body, says):

@@ -59,7 +59,7 @@ STATE_NAMES = ("s", "before", "after")
 """The names that a state can have as a parameter; `s` is the state that an action writes."""
 
 TAKEN = "taken"
-"""The name of the taken action in a property of transitions; it can be compared with the name of an action."""
+"""The parameter of a property of transitions that means the taken action; it can be compared with an action's name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,66 +67,68 @@ class Function:
     """A checked function of the modelling language."""
 
     python: Callable[..., Any]
-    """The function that CPython calls: compiled from the text, and sealed (see below)."""
+    """The function that CPython calls: compiled from the text, and sealed (see the part "sealed functions")."""
     path: str
     line: int
     routine: Routine
-    """What every engine reads."""
+    """The form of the function that every engine reads."""
     functions: Mapping[str, Function]
-    """The functions that it calls, by the names that it uses."""
+    """The functions that this function calls, by the names that its text uses."""
     domains: Mapping[str, type[Domain]]
-    """The domains whose elements it reads, by the names that it uses."""
+    """The domains whose elements this function reads, by the names that its text uses."""
     names: Mapping[str, Any]
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int
-    """The depth to which its statements and expressions are nested, with those of the functions that it calls."""
+    """The depth to which the statements and expressions of the function are nested, those of called functions
+    included."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
     @property
     def name(self) -> str:
-        """The name in its definition."""
+        """The name in the function's definition."""
         return self.routine.name
 
     @property
     def documentation(self) -> str:
-        """Its docstring."""
+        """The function's docstring."""
         return self.routine.documentation
 
     @property
     def mark(self) -> Mark | None:
-        """What a decorator says about it."""
+        """The arguments of the function's decorator; None without a decorator."""
         return self.routine.mark
 
     @property
     def writes(self) -> frozenset[str]:
-        """The fields that it, or a function that it calls, writes."""
+        """The fields that the function, or a function that it calls, writes."""
         return self.routine.writes
 
     @property
     def reads(self) -> frozenset[str]:
-        """The fields that it, or a function that it calls, reads."""
+        """The fields that the function, or a function that it calls, reads."""
         return self.routine.reads
 
     @property
     def parameters(self) -> tuple[Variable, ...]:
-        """Its parameters, states among them."""
+        """The function's parameters, including states."""
         return self.routine.parameters
 
     @property
     def arguments(self) -> tuple[Variable, ...]:
-        """The parameters that are not states."""
+        """The function's parameters without the states."""
         return self.routine.arguments
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether CPython must know the sizes of domains: the function, or one that it calls, names a domain."""
+        """Whether CPython must know the sizes of domains, because the function, or a function that it calls, names a
+        domain."""
         return any(function.domains for function in with_callees([self]))
 
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    """Return these functions and all functions that they call, each once."""
+    """Return the given functions and all functions that they call, directly or not, each function once."""
     reached: set[int] = set()
     waiting = list(functions)
     while waiting:
@@ -139,17 +141,19 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The meanings of names after `s.`, and the names of the actions."""
+    """The meanings of the names after `s.` (fields, entries of the configuration, records), and the names of the
+    actions."""
 
     fields: Mapping[str, int]
-    """The fields with their numbers of indices."""
+    """The name of each field, with the number of indices that the field takes."""
     configuration: Mapping[str, bool]
-    """The entries of the configuration; whether each is a bound."""
+    """The name of each entry of the configuration, and whether the entry is a bound (determines the layout of
+    states)."""
     actions: Mapping[types.FunctionType, str]
     contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
-    """The fields that hold sets or queues, with the number of indices that a model writes."""
+    """The fields that hold sets or queues: the contents, and the number of indices that a model writes before them."""
     groups: Mapping[str, Group] = field(default_factory=dict)
-    """The records."""
+    """The declared records, by the name of the field that holds them."""
 
 
 # ----------------------------------------------------------------------------------------------------- sealed functions
@@ -216,12 +220,13 @@ PASSED_ON = {
     ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
     ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
 }
-"""The roles of variables that have no value and are passed on as a whole: where each can be passed."""
+"""The cure for each kind of variable that has no single value and can only be passed to a helper as a whole."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a state is asked for in `s.field[i][j]`. The part of a record is a field, `record.part`."""
+    """A place in a state, as in `s.field[i][j]`: the state, the field and the indices. The part of a record is the
+    field `record.part`."""
 
     state: str
     name: str
@@ -236,13 +241,15 @@ CHANGED = {
     "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
     "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
 }
-"""The cures for a refused use and a refused change of a set or a queue, whose text is filled in."""
+"""The cures for a refused use (`READ`) and a refused change (`CHANGED`) of a set or a queue; {0} stands for its
+text."""
 
 CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
-"""The statements that change a set or a queue, with their numbers of arguments."""
+"""The methods that change a set or a queue, each with its number of arguments."""
 
 MOST_NODES, MOST_DEEP = 100_000, 100
-"""The most nodes, and the deepest nesting, of a function without its sets and queues."""
+"""The largest number of nodes and the deepest nesting of a function after `lowered` has replaced its sets and
+queues."""
 
 OF_STATE, OF_STEP = (("s",),), (("before", "after"), ("before", "after", TAKEN))
 PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
@@ -250,11 +257,11 @@ PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
     Kind.ALWAYS_STEP: OF_STEP,
     Kind.SOMETIMES: OF_STATE + OF_STEP,
 }
-"""The parameters that a declared predicate can have."""
+"""The names of the parameters that a function can have, by the kind of its declaration."""
 
 
 class Reader:
-    """Reads functions into the language, each once."""
+    """Checks functions and turns each into a `Function`; a function that is needed again is not read again."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -270,8 +277,8 @@ class Reader:
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
-        """Return the checked form of `python`, which is called at this depth of a function. Raises LanguageError if it
-        is not in the language."""
+        """Return the checked form of the function `python`, which another function calls at the nesting `depth`. Raises
+        LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -294,7 +301,7 @@ class Reader:
 
 
 class FunctionReader:
-    """Reads one function: its head, its statements, and their expressions."""
+    """Checks one function and represents it: the head, the statements, and the expressions in them."""
 
     def __init__(
         self,
@@ -315,30 +322,31 @@ class FunctionReader:
         if self.kind is Kind.INITIAL:
             self.kind = Kind.ACTION  # a generator of initial states follows the rules of an action
         self.own: Mapping[str, ir.Variable] = {}
-        """The meanings of the function's own names here: parameters, locals, variables of generators. As in Python, a
-        name that is assigned anywhere in a function is local everywhere in it."""
+        """The variables that the function's own names mean at the current place of the text: parameters, locals,
+        variables of generators. As in Python, a name that is assigned anywhere in a function is local everywhere in
+        it."""
         self.assigned: set[str] = set()
-        """The locals and other numbers among them that have a value here."""
+        """The names in `own` that stand for a number and have a value at the current place of the text."""
         self.pending: set[str] = set()
-        """The variables of generators that have no value yet."""
+        """The variables of generators that have no value yet at the current place of the text."""
         self.has_collections = False
-        """Whether there are constructs with sets, queues or domains, which the core lacks."""
+        """Whether the function has constructs with sets, queues or domains, which `lowered` has to replace."""
         self.is_written = False
-        """Whether the state may already be written here."""
+        """Whether a statement before the current place of the text may have written the state."""
         self.depth = 0
         self.reads: set[str] = set()
         self.writes: set[str] = set()
         self.guards: set[str] = set()
-        """The names by which `require` is called."""
+        """The names by which the function calls `require`."""
         self.constants: dict[str, int | bool] = {}
         self.functions: dict[str, Function] = {}
         self.actions: dict[str, str] = {}
         self.domains: dict[str, type[Domain]] = {}
         self.records: set[str] = set()
-        """The names of the records that are made."""
+        """The names of the Record classes that the function calls to make a record."""
 
     def function(self) -> Function:
-        """Read the whole function. Raises LanguageError."""
+        """Return the checked form of the whole function. Raises LanguageError."""
         definition, body = self.definition, self.definition.body
         documentation = ast.get_docstring(definition)
         if documentation is not None:
@@ -408,7 +416,8 @@ class FunctionReader:
     def _core(
         self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
     ) -> tuple[ir.Statement, ...]:
-        """The statements without sets and queues, each of which takes several nodes. Refuses too many nodes."""
+        """Return the statements with sets and queues replaced by constructs of the core. Refuses a result with too many
+        nodes."""
         if size_of_core(as_written) > MOST_NODES:
             what = (
                 f"expressions with sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
@@ -432,7 +441,8 @@ class FunctionReader:
         return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
-        """The function that CPython calls, whose globals are only the names that were read with their values."""
+        """Return the function that CPython calls. Its globals are only the names in its text, with the values that were
+        read."""
         callees = {name: callee.python for name, callee in self.functions.items()}
         records = dict.fromkeys(self.records, types.SimpleNamespace)
         others = {**dict.fromkeys(self.guards, require), **callees, **self.actions, **records}
@@ -461,7 +471,7 @@ class FunctionReader:
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
-        """The variable of a parameter. Refuses an action's parameter without a domain."""
+        """Return the variable for a parameter. Refuses a parameter of an action without a domain."""
         name, annotation = argument.arg, argument.annotation
         if name in STATE_NAMES:
             return ir.Variable(name, ir.Role.STATE)
@@ -483,7 +493,7 @@ class FunctionReader:
         raise self.error(argument, f"the annotation {shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """The error for a construct that is not in the language: what is wrong, and how to write it."""
+        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` is the cure."""
         line = getattr(node, "lineno", self.definition.lineno)
         return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
@@ -548,7 +558,7 @@ class FunctionReader:
         return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
-        """Note that the function writes a field. Refuses a state that cannot be written."""
+        """Note that the function writes `field` of `state`. Refuses a state that a function can only read."""
         if state != "s":
             raise self.error(
                 node,
@@ -559,7 +569,7 @@ class FunctionReader:
         self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
-        """The local that is assigned, which has a value from here on."""
+        """Return the local that is assigned, and note that it has a value from now on."""
         self._check_local(target)
         self.assigned.add(target.id)
         return self.own[target.id]
@@ -618,7 +628,7 @@ class FunctionReader:
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
     def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
-        """A guard, or the call of a helper that writes."""
+        """Return the guard, or the call of a helper that writes, that stands as a statement of its own."""
         assert isinstance(call.func, ast.Name)
         span = self.span(statement)
         if self.meaning(call.func) is require:
@@ -647,7 +657,7 @@ class FunctionReader:
         return ir.Do(called, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
-        """The checked form of a called helper. Refuses calls that are nested too deep."""
+        """Return the checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         is_deep = self.reader.depth + depth > DEPTH_IN_ALL.most
         callee = None if is_deep else self.reader.read(python, depth)
@@ -657,7 +667,7 @@ class FunctionReader:
         return callee
 
     def span(self, node: ast.stmt | ast.expr, end: ast.expr | None = None) -> ir.Span:
-        """The place of a node in the text; perhaps up to the end of another node."""
+        """Return the place of `node` in the text; with `end`, the place reaches to the end of that node."""
         last = end or node
         assert last.end_lineno is not None and last.end_col_offset is not None
         return ir.Span(self.source, node.lineno, node.col_offset, last.end_lineno, last.end_col_offset)
@@ -665,11 +675,11 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ expressions
 
     def several(self, expressions: Sequence[ast.expr]) -> tuple[ir.Expression, ...]:
-        """These expressions, in their order."""
+        """Return the representations of the expressions, in the same order."""
         return tuple(map(self.expression, expressions))
 
     def expression(self, node: ast.expr) -> ir.Expression:
-        """An expression of any kind."""
+        """Return the representation of an expression of any kind. Raises LanguageError."""
         collective = self.collective(node)
         if collective is not None:
             return collective
@@ -731,13 +741,14 @@ class FunctionReader:
         raise self.error(node, f"the expression `{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
-        """The operand of a minus sign: the digits of the least number are too large without the sign."""
+        """Return the operand with a minus sign. The digits of the least number are out of range without the sign."""
         if isinstance(operand, ast.Constant) and type(operand.value) is int:
             return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
         return self.expression(operand)
 
     def _constant(self, node: ast.expr, value: int) -> int:
-        """A number, within its limit; models/language/intervals.py checks those that are computed."""
+        """Return a number of the text; refuse it if it exceeds 32 bits. models/language/intervals.py checks computed
+        numbers."""
         if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
@@ -747,7 +758,7 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ names
 
     def _named(self, node: ast.Name) -> ir.Expression:
-        """A local, or a number of the module."""
+        """Return the local that a name means, or the module's number of this name."""
         name, span = node.id, self.span(node)
         if name in self.assigned:
             return ir.Local(self.own[name], span=span)
@@ -769,7 +780,7 @@ class FunctionReader:
         return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
 
     def _member(self, node: ast.Attribute, owner: ast.Name) -> ir.Constant:
-        """A member of an enumeration: `Role.LEADER`."""
+        """Return the number of a member of an enumeration, as in `Role.LEADER`."""
         kind = self.meaning(owner)
         if not isinstance(kind, type) or not issubclass(kind, IntEnum):
             raise self.error(
@@ -784,7 +795,7 @@ class FunctionReader:
         return ir.Constant(value, kind, span=self.span(node))
 
     def meaning(self, node: ast.Name) -> Any:
-        """The meaning of a global name."""
+        """Return the value of a global name. Refuses a name without a value."""
         name = node.id
         if name in self.names and name not in self.own:
             return self.names[name]
@@ -801,11 +812,11 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
-        """Whether a name means Python's own function."""
+        """Whether a name means Python's own function of this name."""
         return name not in self.names and name not in self.own
 
     def domain(self, node: ast.expr) -> type[Domain] | None:
-        """The domain that a name means, if it means one."""
+        """Return the domain that an expression names; None if it names no domain."""
         if not isinstance(node, ast.Name) or node.id in self.own:
             return None
         meaning = self.names.get(node.id)
@@ -817,7 +828,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """The place that an expression names; None if the expression does not begin with the name of a state."""
+        """Return the place in a state that an expression names; None if the expression does not begin with a state's
+        name."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -844,7 +856,7 @@ class FunctionReader:
             raise self.error(node, f"`{shown(node)}` is a slice", cure)
 
     def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
-        """A cell of a state, or an entry of the configuration."""
+        """Return the cell of a state, or the entry of the configuration, that an expression names."""
         place = self.place(node)
         if place is None:
             inner, _ = subscripts(node)
@@ -874,13 +886,13 @@ class FunctionReader:
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
 
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
-        """The parameter that is the state of this name."""
+        """Return the parameter with this name, which must be a state."""
         if name not in self.states:
             raise self.error(node, f"`{name}` is not a state here", f"call a state {' or '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
-        """Refuse a name that is neither a field nor an entry."""
+        """Refuse a name that is neither a field of the state nor an entry of the configuration."""
         names = sorted([*self.vocabulary.fields, *self.vocabulary.configuration])
         raise self.error(node, f"the state has no field `{name}`", f"it has {', '.join(names)}")
 
@@ -908,7 +920,7 @@ class FunctionReader:
         return ir.Chain(first, tuple(links), span=span)
 
     def _membership(self, node: ast.Compare) -> ir.Expression:
-        """`x in (a, b)`, whose right side is a tuple of values; or `x in Replica`."""
+        """Return the representation of `x in (a, b)` or `x in Replica`. Refuses any other right side."""
         if len(node.ops) != 1:
             raise self.error(
                 node,
@@ -929,7 +941,7 @@ class FunctionReader:
         return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
 
     def _taken(self, node: ast.Compare) -> ir.Expression:
-        """`taken == action`."""
+        """Return the representation of `taken == action` or `taken != action`. Refuses any other use of `taken`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
             cure = "add it as the third parameter of a property of transitions"
@@ -1022,7 +1034,7 @@ class FunctionReader:
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
-        """One `for` of a generator; one over a set goes through the domain, and tests each element."""
+        """Return one `for` of a generator. A `for` over a set goes through the set's domain and tests each element."""
         if part.is_async:
             raise self.error(
                 part.target, "the generator has `async for`, which the language lacks", "write a plain `for`"
@@ -1039,7 +1051,7 @@ class FunctionReader:
         return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
 
     def begin(self, name: str) -> ir.Variable:
-        """The variable of a `for` of a generator, which has a value from here on; each `for` has one of its own."""
+        """Return a new variable for a `for` of a generator, and note that the variable has a value from now on."""
         variable = ir.Variable(name)
         self.own = {**self.own, name: variable}
         self.assigned.add(name)
@@ -1047,13 +1059,13 @@ class FunctionReader:
         return variable
 
     def loop_variable(self, target: ast.expr) -> str:
-        """The name of the variable of a loop."""
+        """Return the name of a loop's variable. Refuses a target that is not a plain name."""
         if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
             raise self.error(target, f"`{shown(target)}` cannot be a loop variable", "use one plain name")
         return target.id
 
     def range(self, iterated: ast.expr) -> ir.Range:
-        """What a loop goes through: `range(n)`, `range(m, n)` or a domain."""
+        """Return the numbers that a loop goes through: `range(n)`, `range(m, n)` or a domain. Refuses anything else."""
         domain, span = self.domain(iterated), self.span(iterated)
         if domain is not None:
             return elements_of(domain, span)
@@ -1066,7 +1078,7 @@ class FunctionReader:
         )
 
     def helper(self, call: ast.Call) -> ir.Call:
-        """The call of a function of the model."""
+        """Return the call of a helper. Refuses a name that is not a helper, and arguments that do not fit."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
@@ -1101,7 +1113,7 @@ class FunctionReader:
         return ir.Call(routine, arguments, span=self.span(call))
 
     def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
-        """What is passed as a parameter: a state, a subset, the taken action, or a number."""
+        """Return the argument that a call passes as `parameter`: a state, a subset, the taken action, or a number."""
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
         cure = None
@@ -1122,8 +1134,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ collections
 
     def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
-        """The set or the queue that an expression denotes; for a queue of records, the queues of all parts; otherwise
-        none. Refuses a part of a set, and a row of sets."""
+        """Return the set or the queue that an expression denotes; for a queue of records, one queue for each part; for
+        any other expression, nothing. Refuses an expression with too few or too many indices for the set or queue."""
         if isinstance(node, ast.Name):
             subset = self.subsets.get(node.id)
             if subset is None:
@@ -1151,8 +1163,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """The set or the queue at a place; perhaps with the indices of another collection, so that nested indices are
-        read once, not once for each part of each record."""
+        """Return the set or the queue at a place. With `same`, the indices of that collection are copied, so that
+        nested indices are read once, not once for each part of each record."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
@@ -1161,19 +1173,19 @@ class FunctionReader:
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
 
     def _is_element(self, place: Place) -> bool:
-        """Whether a place is an element of a queue: it has one index more than the queue."""
+        """Whether a place is an element of a queue, that is, has one index more than the queue."""
         contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
     def _group(self, node: ast.expr) -> Group | None:
-        """The records that an expression denotes."""
+        """Return the declaration of the records that an expression denotes; None for any other expression."""
         place = self.place(node)
         return None if place is None else self.vocabulary.groups.get(place.name)
 
     # ----------------------------------------------------------------------------------- expressions about collections
 
     def collective(self, node: ast.expr) -> ir.Expression | None:
-        """An expression about sets or queues; None for any other."""
+        """Return the representation of an expression about sets or queues; None for any other expression."""
         match node:
             case ast.Compare():
                 return self._compared(node)
@@ -1189,7 +1201,8 @@ class FunctionReader:
         return None
 
     def _element(self, node: ast.expr) -> ir.Expression | None:
-        """An element of a queue; None for an expression that is not a collection. Refuses a collection as a value."""
+        """Return the element of a queue that an expression reads; None for any other expression. Refuses a whole set or
+        queue, which is not a value."""
         place = self.place(node)
         if place is None:
             return None
@@ -1204,7 +1217,7 @@ class FunctionReader:
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
-        """A comparison with a collection, or of sets; None for another comparison."""
+        """Return the representation of a comparison in which a set or a queue occurs; None for any other comparison."""
         sides = [self.collections(side) for side in (node.left, *node.comparators)]
         if not any(sides):
             return None
@@ -1254,7 +1267,7 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
-        """The set that a loop goes through; None if it goes through a range or a domain. Refuses a queue."""
+        """Return the set that a loop goes through; None for a loop through a range or a domain. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
@@ -1265,7 +1278,7 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------ statements about collections
 
     def changed(self, statement: ast.stmt) -> ir.CollectiveStatement | None:
-        """A statement that changes a set or a queue; None for any other statement."""
+        """Return the representation of a statement that changes a set or a queue; None for any other statement."""
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute()) as call):
                 return self._change(statement, call, None)
@@ -1276,7 +1289,8 @@ class FunctionReader:
         return None
 
     def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
-        """The call of a method that changes a set or a queue; `target` gets the removed element."""
+        """Return the representation of a call that changes a set or a queue; `target` gets the removed element, if
+        any."""
         assert isinstance(call.func, ast.Attribute)
         written, change = call.func.value, call.func.attr
         collections, group = self.collections(written), self._group(written)
@@ -1315,7 +1329,7 @@ class FunctionReader:
         return ir.SetChange(first, self.expression(call.args[0]), change == "add", span=span)
 
     def _parts_of(self, call: ast.Call, group: Group) -> tuple[ir.Expression, ...]:
-        """The values of the parts of the record that is appended."""
+        """Return the values of the parts of the record that `call` appends, in the order of the parts."""
         made, values = call.args[0], dict[str | None, ast.expr]()
         is_record = False
         if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
@@ -1331,7 +1345,8 @@ class FunctionReader:
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
-        """The assignment of a set. Refuses an assignment to a queue or to its elements."""
+        """Return the representation of an assignment to a set; None for another target. Refuses an assignment to a
+        queue or to its elements."""
         place = self.place(target)
         if place is None:
             return None
@@ -1365,12 +1380,12 @@ class FunctionReader:
 
 
 def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
-    """The condition, or its negation: `x in ...` and `x not in ...`."""
+    """Return the condition if `is_so` is true, or else its negation, as for `x in ...` and `x not in ...`."""
     return condition if is_so else ir.Not(condition, span=condition.span)
 
 
 def indices_taken(count: int) -> str:
-    """How many indices something takes, in words."""
+    """Return a number of indices in words, as in `2 indices`."""
     return f"{count} {'index' if count == 1 else 'indices'}"
 
 
@@ -1379,7 +1394,7 @@ def _word(collection: ir.Collection) -> str:
 
 
 def _returns(block: Iterable[ir.Statement]) -> bool:
-    """Whether every path through statements returns."""
+    """Whether every path through the statements ends with `return`."""
     for statement in block:
         match statement:
             case ir.Return():
@@ -1390,7 +1405,7 @@ def _returns(block: Iterable[ir.Statement]) -> bool:
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a decorator is one of the language's, given the global names of its module."""
+    """Whether a decorator is one of the language's; `names` are the global names of its module."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id=name):
             return is_marking(names.get(name))

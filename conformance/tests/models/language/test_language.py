@@ -663,7 +663,7 @@ WHOLE_MODULES = {
     "field and entry": (with_field("n"), "`n` is both a field and a configuration entry; rename one"),
     "two initial": (
         PRELUDE + "@initial\ndef a(configuration):\n    yield {}\n\n@initial\ndef b(configuration):\n    yield {}\n",
-        "several @initial functions; keep one",
+        "there are several @initial functions; keep one",
     ),
     "field that the state itself needs": (with_field("cells"), RESERVED.format("cells")),
     "field with an underscore": (with_field("_cells"), RESERVED.format("_cells")),
