@@ -195,7 +195,7 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    s.place[p] = 2 / 2\n",
         "2 / 2",
-        "in process_asks: operator Div; arithmetic is + - * // %",
+        "in process_asks: `2 / 2` has an operator that the language lacks; use + - * // or %",
     ),
     "print": (
         "    s.place[p] = Place.WAITING\n",
@@ -227,7 +227,8 @@ LANGUAGE = {
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
         "    require(s.stolen)\n    return True\n",
         "    require(s.stolen)\n    return",
-        "in both_wait: require(...) is called outside an action; return a truth value, and call",
+        "in both_wait: require(...) is called outside an action;"
+        " return a truth value, and call require(...) in the action",
     ),
 }
 

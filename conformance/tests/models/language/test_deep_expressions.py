@@ -188,7 +188,10 @@ TOO_MUCH = {
         "the constant of 1329 bits does not fit in 32 bits; write a number in",
     ),
     "a constant of 5000 digits": (asked("s.a < " + "9" * 5000), "not Python: Exceeds the limit"),
-    "a hexadecimal constant": (asked("s.a < 0x" + "f" * 9000), "the constant of 36000 bits does not fit in 32 bits; write a number in"),
+    "a hexadecimal constant": (
+        asked("s.a < 0x" + "f" * 9000),
+        "the constant of 36000 bits does not fit in 32 bits; write a number in",
+    ),
     "a named constant": (
         "HUGE = 10 ** 9999\n\n\n" + asked("s.a < HUGE"),
         "the constant of 33216 bits does not fit in 32 bits; write a number",

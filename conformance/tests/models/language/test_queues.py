@@ -262,8 +262,8 @@ def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
 
 
 MUTANTS = {
-    "s.turns.popleft()": "turns has only 0 elements, and one beyond them is used; test the index",
-    "s.owner = s.turns[0]": "turns has only 0 elements, and one beyond them is used",
+    "s.turns.popleft()": "the length of turns is 0, and an element beyond it is used; test the index",
+    "s.owner = s.turns[0]": "the length of turns is 0, and an element beyond it is used",
     "s.owner = s.turns[4]": "index 4 of turns is outside 0..2",
     "for x in range(4):\n        s.turns.append(0)": "turns is full with 3 elements; guard the step with len(...), or",
     "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field",
