@@ -1,4 +1,4 @@
-"""Finds models and instances from what a caller passes: names, paths or objects.
+"""Finds the model or the instance that a caller names by a name, a path or an object.
 
 Protocols and values are spelled as on the command line. Every error is a UsageError.
 """
@@ -20,7 +20,7 @@ Named = str | os.PathLike[str] | Model | Instance
 """A reference to a model: its name, the path of its file, the model itself, or one of its instances."""
 
 Value = int | str
-"""The value of a configuration entry: a number, True or False, or a name such as "all"."""
+"""A value of a configuration entry, as a caller passes it: a number, True or False, or a name such as "all"."""
 
 
 def load(model: str | os.PathLike[str]) -> Model:
@@ -52,7 +52,7 @@ def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def target_of(model: Named) -> str:
-    """Return the word that names a model on the command line."""
+    """Return the word by which the command line names a model."""
     if isinstance(model, Instance):
         model = model.model
     if isinstance(model, Model):

@@ -621,8 +621,8 @@ class QueueView:
         length = len(self)
         if length == self.size:
             raise ModelError(
-                f"append to {self.name}, which is full with {length} elements; guard the step with len(...), or give the"
-                " queue a larger most="
+                f"append to {self.name}, which is full with {length} elements;"
+                " guard the step with len(...), or give the queue a larger most="
             )
         if element == self.filler:
             raise ModelError(
