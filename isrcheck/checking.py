@@ -148,7 +148,9 @@ def simulate(
         try:
             run = simulation.simulated(instance, target_of(model), request, session, traces)
         except Spent as spent:
-            raise UsageError(f"the simulation did not begin: the limit of {spent.why} is too low; raise it") from None
+            raise UsageError(
+                f"the simulation did not begin: the limit of {spent.why} is too low; raise this limit"
+            ) from None
         if run.simulation.stopped == "interrupt":
             raise KeyboardInterrupt
     return SimulationResult(run, _traces(traces))
@@ -210,8 +212,8 @@ def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> 
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r} in Python code; give one of: {', '.join(ENGINES)}")
     if engine != "local" and bound is None:
-        raise UsageError(f"engine={engine!r} searches depth by depth; give a bound, as in bound=6")
+        raise UsageError(f"engine={engine!r} searches depth by depth, up to a bound; give a bound, as in bound=6")
     if engine == "z3" and prove:
-        raise UsageError("prove=True needs the explorer; leave engine='z3' out")
+        raise UsageError("prove=True needs the explorer, which engine='z3' does not use; leave engine='z3' out")
     if engine != "local" and count_all:
         raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")
