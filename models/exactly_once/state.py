@@ -274,12 +274,12 @@ class State:
 
 
 RARE_BUDGETS = ("overlapping_blocks_left", "deadlines_in_flight_left")
-"""These have no cell if they are 0."""
+"""The budgets that have no cell in the state if they are 0."""
 
 
 @initial
 def nothing_sent(configuration):
-    """Empty logs, a producer with its first id, and the whole budgets."""
+    """The initial state: empty logs, a producer with its first id, and no budget used."""
     budgets = [name for name in vars(State) if name.endswith("_left")]
     left = {name: getattr(configuration, name.removesuffix("_left")) for name in budgets}
     yield left | {name: [left[name]] * (left[name] > 0) for name in RARE_BUDGETS}
@@ -352,7 +352,7 @@ def travels(s, batch):
 
 
 def is_of_same_queue(s, one, other):
-    """Two batches of one session go to the same partition."""
+    """The two batches belong to the same session and go to the same partition."""
     return s.batch_partition[one] == s.batch_partition[other] and s.batch_session[one] == s.batch_session[other]
 
 
