@@ -289,7 +289,7 @@ class Model:
     stand_ins: Mapping[str, str]
     """For each release without a protocol of its own, a message that says which protocol stands for it."""
     generators: tuple[Function, ...] = ()
-    """The functions that make the initial states out of the default state; if there are none, `start` yields the
+    """The functions that make the initial states out of the default state; without such functions, `start` yields the
     initial states."""
     terminals: tuple[Function, ...] = ()
     """Predicates of a state: where one is true, a state without a step is not a deadlock."""
@@ -1117,7 +1117,8 @@ class Instance:
         return states
 
     def _within(self, states: InitialStates) -> InitialStates:
-        """Return the initial states in which every constraint is true. Raises ModelError if there is none."""
+        """Return the initial states in which every constraint is true. Raises ModelError if no initial state is
+        left."""
         size = len(states.packed) // len(states)
         kept = [number for number, cells in enumerate(states) if self.is_within(cells)]
         if not kept:

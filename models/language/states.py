@@ -95,8 +95,8 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text. A cell of a queue is shown as the element at this place, or as - if there is
-        none."""
+        """Return a cell's value as text. A cell of a queue is shown as the element at this place, or as - if it has no
+        element."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)

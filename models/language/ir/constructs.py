@@ -510,4 +510,4 @@ CONDITIONS = Limit(
     "write at most 200 conditions, and move the others into a helper",
 )
 LIMITS = (NUMBERS, DEPTH, DEPTH_IN_ALL, PARAMETERS, TERMS, CONDITIONS)
-"""All limits. There is none for the numbers of `and`, `or`, comparisons, arguments and statements in sequence."""
+"""All limits. `and`, `or`, comparisons, arguments and statements in sequence have no limit."""

@@ -222,7 +222,7 @@ class Sum(Node):
 
 
 class Operation(Enum):
-    """The operations on two numbers besides sums. Division rounds down, and the divisor is at least 1."""
+    """The operations on two numbers other than sums. Division rounds down, and the divisor is at least 1."""
 
     TIMES = "*"
     DIVIDED_BY = "//"
