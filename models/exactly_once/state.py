@@ -297,19 +297,21 @@ def work_is_done(s):
 
 @contradiction
 def idempotence_without_acks_all(configuration):
-    """Kafka's client refuses to start: idempotence needs acks=all."""
+    """Kafka's client refuses to start: idempotence needs acks=all; set --acks all, or --enable-idempotence false."""
     return configuration.enable_idempotence == Truth.TRUE and configuration.acks != Acks.ALL
 
 
 @contradiction
 def idempotence_without_retries(configuration):
-    """Kafka's client refuses to start: idempotence needs retries."""
+    """Kafka's client refuses to start: idempotence needs retries; leave --retries out, or set --enable-idempotence
+    false."""
     return configuration.enable_idempotence == Truth.TRUE and configuration.retries == Retries.NONE
 
 
 @contradiction
 def more_in_flight_than_remembered(configuration):
-    """Kafka's client refuses to start: idempotence allows as many requests in flight as batches are remembered."""
+    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as batches are remembered;
+    lower --max-in-flight-requests, or set --enable-idempotence false."""
     return (
         configuration.enable_idempotence == Truth.TRUE
         and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache
