@@ -66,7 +66,7 @@ def pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
-        raise UsageError(f"{option} {text}: write it as {option} {form}")
+        raise UsageError(f"{option} {text}: not a name with a value; write it as {option} {form}")
     return name.strip(), value.strip()
 
 

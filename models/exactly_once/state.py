@@ -303,8 +303,8 @@ def idempotence_without_acks_all(configuration):
 
 @contradiction
 def idempotence_without_retries(configuration):
-    """Kafka's client refuses to start: idempotence needs retries; leave --retries out, or set --enable-idempotence
-    false."""
+    """Kafka's client refuses to start: idempotence needs retries; set --retries 2147483647, or
+    --enable-idempotence false."""
     return configuration.enable_idempotence == Truth.TRUE and configuration.retries == Retries.NONE
 
 
