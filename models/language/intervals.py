@@ -72,7 +72,7 @@ class Intervals:
         far = interval[1] if interval[1] > MOST else interval[0]
         size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
         what = f"`{node.span.shown}` can reach {size}, outside -2**62..2**62-1"
-        return self._refuse(node, what, "add less to it, or bound it with min(...) and max(...)")
+        return self._refuse(node, what, "add less to the number, or bound the number with min(...) and max(...)")
 
     def _refuse(self, node: ir.Node, what: str, hint: str) -> NoReturn:
         raise LanguageError(f"{node.span.place}: in {self.routine.name}: {what}; {hint}")

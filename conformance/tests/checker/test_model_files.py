@@ -214,7 +214,7 @@ LANGUAGE = {
         "def process_asks(s, p: Process):",
         "def process_asks(s, p):",
         "def process_asks",
-        "in process_asks: the parameter p of an action has no domain; annotate it, as in `leader: Replica`",
+        "in process_asks: the parameter p of an action has no domain; annotate the parameter, as in `leader: Replica`",
     ),
     "raise": (
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",

@@ -467,22 +467,25 @@ REFUSALS = (
     Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "put every guard before the first write"),
     Refusal(("require(s.is_up[r])",), "return a truth value, and call require(...) in the action", _HELPER),
     Refusal(("return",), "use if/else in place of `return` in a helper that writes", _HELPER),
-    Refusal(("taken", "taken + 1 > 1"), "compare it with an action: taken == name", _STEP),
+    Refusal(("taken", "taken + 1 > 1"), "compare `taken` with an action: taken == name", _STEP),
     Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
-    Refusal(("a = later",), "define it in the module, or assign it on every path to this line"),
-    Refusal(("a += 1",), "assign it before += or -="),
+    Refusal(("a = later",), "define the name in the module, or assign it on every path to this line"),
+    Refusal(("a += 1",), "give the local a value before += or -="),
     Refusal(
         ("a = 4 // s.epoch[r]", "a = 4 % s.epoch[r]"),
         "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
     ),
-    Refusal(("a = s.epoch[r] * 2147483647 * 2147483647",), "add less to it, or bound it with min(...) and max(...)"),
+    Refusal(
+        ("a = s.epoch[r] * 2147483647 * 2147483647",),
+        "add less to the number, or bound the number with min(...) and max(...)",
+    ),
     Refusal(
         ("a = max(e for e in Replica if s.is_up[e])",),
         "give the value for that case: max((... for x in range(n) if ...), default=0)",
     ),
     Refusal(("require(s.isr == 0)",), "compare the set with another set of the same domain, or use len(...) and `in`"),
     Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes"),
-    Refusal(("a = fence(s, r)",), "call it as a statement of its own"),
+    Refusal(("a = fence(s, r)",), "call the helper as a statement of its own"),
 )
 
 

@@ -484,7 +484,9 @@ class FunctionReader:
             return ir.Variable(name)
         if annotation is None:
             raise self.error(
-                argument, f"the parameter {name} of an action has no domain", "annotate it, as in `leader: Replica`"
+                argument,
+                f"the parameter {name} of an action has no domain",
+                "annotate the parameter, as in `leader: Replica`",
             )
         hint = "annotate the parameter with a Domain or a Subset"
         if isinstance(named, type) and issubclass(named, IntEnum):
@@ -518,7 +520,9 @@ class FunctionReader:
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
                 if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
                     self._check_local(target)
-                    raise self.error(target, f"`{target.id}` has no value yet", "assign it before += or -=")
+                    raise self.error(
+                        target, f"`{target.id}` has no value yet", "give the local a value before += or -="
+                    )
                 term = ir.Term(self.expression(value), isinstance(operator, ast.Sub), span=self.span(value))
                 before = ir.Term(self.expression(target), False, span=self.span(target))
                 return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
@@ -769,7 +773,7 @@ class FunctionReader:
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
-            raise self.error(node, "`taken` is used as a value", "compare it with an action: taken == name")
+            raise self.error(node, "`taken` is used as a value", "compare `taken` with an action: taken == name")
         meaning = self.meaning(node)
         number = plain(meaning)
         if number is None:
@@ -800,7 +804,7 @@ class FunctionReader:
         if name in self.names and name not in self.own:
             return self.names[name]
         what = f"`{name}` has no value here"
-        hint = "define it in the module, or assign it on every path to this line"
+        hint = "define the name in the module, or assign it on every path to this line"
         if name in self.pending:
             what, hint = f"`{name}` is a variable of the generator, which has no value yet", "rename the variable"
         elif name not in self.own and name in (*FOLDS, *EXTREMA, SIZE, "range"):
@@ -944,7 +948,7 @@ class FunctionReader:
         """Return the representation of `taken == action` or `taken != action`. Refuses any other use of `taken`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
-            cure = "add it as the third parameter of a property of transitions"
+            cure = "add `taken` as the third parameter of a property of transitions"
             raise self.error(node, "`taken` has no value here", cure)
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
@@ -987,7 +991,9 @@ class FunctionReader:
         called = self.helper(call)
         if called.routine.writes:
             raise self.error(
-                call, f"the helper {name} writes to the state and has no value", "call it as a statement of its own"
+                call,
+                f"the helper {name} writes to the state and has no value",
+                "call the helper as a statement of its own",
             )
         if not called.routine.returns_value:
             raise self.error(

@@ -178,7 +178,10 @@ def test_every_engine_refuses_too_large_numbers_before_it_begins(
     out, err = capsys.readouterr()
     line = len(HEAD.splitlines()) + 3 + 60
     says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, outside -2**62..2**62-1"
-    assert (out, err) == ("", f"check: {says}; add less to it, or bound it with min(...) and max(...)\n")
+    assert (out, err) == (
+        "",
+        f"check: {says}; add less to the number, or bound the number with min(...) and max(...)\n",
+    )
 
 
 @pytest.mark.parametrize(("size", "says"), [(1 << 62, "4611686018427387904"), (1 << 99, "2**99")])

@@ -139,7 +139,7 @@ IN_AN_ACTION = [
         "taken = 1  # <-",
         "`taken` is a parameter or a name of the language, to which nothing can be assigned; choose another",
     ),
-    ("a += 1  # <-", "`a` has no value yet; assign it before += or -="),
+    ("a += 1  # <-", "`a` has no value yet; give the local a value before += or -="),
     (
         "s.n = 2  # <-",
         "`n` is an entry of the configuration, which no function can change; write only fields of the state",
@@ -185,7 +185,10 @@ IN_AN_ACTION = [
     ),
     # Calls.
     ("one(s)  # <-", "the value that one(...) returns is not used; use the value, or call a helper that writes"),
-    ("a = clear(s)  # <-", "the helper clear writes to the state and has no value; call it as a statement of its own"),
+    (
+        "a = clear(s)  # <-",
+        "the helper clear writes to the state and has no value; call the helper as a statement of its own",
+    ),
     (
         "flip(s)  # <-",
         "flip is an action or another declaration, which no function can call; move what both functions",
@@ -212,7 +215,10 @@ IN_AN_ACTION = [
     ("a = id  # <-", "Python's own `id` is not in the language"),
     ("a = max  # <-", "`max` is used without a call; call it"),
     ("a = range(2)  # <-", "`range` is used without a call; write it as in: for x in range(n)"),
-    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path to this line"),
+    (
+        "lenn(s)  # <-",
+        "`lenn` has no value here; define the name in the module, or assign it on every path to this line",
+    ),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
     ("a = s.f()  # <-", "`s.f(...)` does not call a plain name; call helpers by their plain name"),
@@ -394,7 +400,7 @@ WHOLE_FUNCTIONS = {
         "@action\ndef act(s, before):  # <-\n    s.f = True",
         "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
     ),
-    "the parameter node of an action has no domain; annotate it, as in `leader: Replica`": (
+    "the parameter node of an action has no domain; annotate the parameter, as in `leader: Replica`": (
         "@action\ndef act(s, node):  # <-\n    pass",
     ),
     "int is not a domain; annotate the parameter with a Domain or a Subset": (
@@ -517,7 +523,7 @@ WHOLE_FUNCTIONS = {
     "the state `before` is written, but a function can only read it; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
     ),
-    "`taken` is used as a value; compare it with an action: taken == name": (
+    "`taken` is used as a value; compare `taken` with an action: taken == name": (
         "@always_step\ndef p(before, after, taken):\n    return taken  # <-",
         "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
         "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
