@@ -161,7 +161,7 @@ LEAVES = {
     "hoisted": (
         "    require(isr[leader])",
         "    require(isr[leader + (1 if leader == 2 else 0)])",
-        "any_start 2 {} 0 0 0: index 3 of a subset is outside 0..2; test it before it is used",
+        "any_start 2 {} 0 0 0: index 3 of a subset is outside 0..2; test the index before it is used",
     ),
 }
 
@@ -192,10 +192,11 @@ def test_a_generator_that_is_never_enabled(instance_of: Build) -> None:
 def test_refused_generators(instance_of: Build) -> None:
     both = CLUSTERS.replace("def only_start(s):\n    s.leader = 9", "def only_start(configuration):\n    yield {}")
     with pytest.raises(
-        LanguageError, match="several @initial functions, of the configuration and of a state; keep one form"
+        LanguageError,
+        match="there are several @initial functions, some of the configuration and some of a state; keep one form",
     ):
         instance_of(both)
-    with pytest.raises(LanguageError, match="parameter one has no domain"):
+    with pytest.raises(LanguageError, match="the parameter one of an action has no domain"):
         instance_of(CLUSTERS.replace("def old_start(s, one: Value)", "def old_start(s, one)"))
     with pytest.raises(
         UsageError, match=r"any_start has more than 2\*\*60 combinations of arguments; use smaller bounds"
