@@ -7,8 +7,8 @@ Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose inde
      filler. An operation that a queue does not allow is an index outside the array: an element is read at
      `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
 
-A replacement has the place in the text of the node that it replaces. models/language/states.py has the same operations for
-CPython; the tests of the fuzzer compare both.
+A replacement has the place in the text of the node that it replaces. models/language/states.py has the same operations
+for CPython; the tests of the fuzzer compare both.
 """
 
 from __future__ import annotations
