@@ -76,7 +76,10 @@ def options_of(words: Sequence[str]) -> Options:
     for form in FORMS:
         if form.word and form.word == next(iter(words), "") and form not in installed:
             folder = form.folder.relative_to(CHECKER.parent).as_posix()
-            raise UsageError(f"{form.word}: this form of check is not installed; install the folder {folder} as well")
+            raise UsageError(
+                f"{form.word}: this installation of isrcheck lacks the folder {folder}, which has this form of check;"
+                " install isrcheck again, with that folder"
+            )
     return read_options(words, installed)
 
 

@@ -310,8 +310,8 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
         entry = MODEL.entries.get(name)
         if entry is None or not (entry.is_budget or name in SIZES):
             raise UsageError(
-                f"--set {text}: the files configure the cluster; only faults and sizes of the search can be raised,"
-                " as in --set crashes=2"
+                f"--set {text}: neither a number of faults nor a size of the search; the files configure the cluster,"
+                " and --set can only raise faults and sizes, as in --set crashes=2"
             )
         budgets[name] = parse(name, entry, value)
         refuse_out_of_range(name, entry, budgets[name])
@@ -350,7 +350,7 @@ class FromTheAtlas:
             why = self.recorded.outdated or ("it cannot be read" if self.recorded.record is None else "")
             if why and not self._is_announced:
                 self._is_announced = True
-                ProgressLine("atlas").announce(f"recorded answers do not count: {why}; searching again")
+                ProgressLine("atlas").announce(f"the recorded answers are not used: {why}; searching again")
         return self._findings[case, question]
 
 

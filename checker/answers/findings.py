@@ -250,7 +250,9 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
     texts = pairs(configuration)
     for name in texts:
         if name not in loaded.entries:
-            raise UsageError(f"{model} has no configuration entry {name}; the history is of another version")
+            raise UsageError(
+                f"{model} has no configuration entry {name}; another version of isrcheck recorded this history"
+            )
     return loaded.instance(protocol, {name: parse(name, loaded.entries[name], text) for name, text in texts.items()})
 
 

@@ -135,8 +135,9 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     if unequal:
         yield (
             "",
-            f"{listed(unequal)}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its"
-            " number for the whole topic, and keeps no eligible leaders where the leader still waits for more replicas",
+            f"{listed(unequal)}: partition 0 has fewer replicas than min.insync.replicas; the controller replaces"
+            " min.insync.replicas by that number of replicas for the whole topic, and keeps no eligible leaders of a"
+            " partition whose leader still waits for more replicas",
         )
 
 
@@ -181,7 +182,7 @@ MOST_CHANGES = 3
 
 ALLOWED = "your settings allow this"
 
-_LOG = "the searches take the coordinators' log to lose nothing"
+_LOG = "the searches assume that the coordinators' log (__transaction_state) loses nothing"
 
 SETTINGS = ("min.insync.replicas", "acks")
 """The settings that a short answer repeats."""

@@ -44,7 +44,7 @@ def read_results(path: Path) -> dict[str, Result]:
             fields |= {"word": Word(fields["word"]), "steps": tuple(fields["steps"])}
             results[content["search"]] = Result(**fields)
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{path}:{number}: no result of a search; move the file away") from None
+            raise UsageError(f"{path}:{number}: this line is not the result of a search; move the file away") from None
     return results
 
 

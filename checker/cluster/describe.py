@@ -179,7 +179,7 @@ class Reader:
         if lines and not is_cut:
             self._leave_out_the_end(lines[-1])
         if is_empty:
-            state = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
+            state = "the file is cut off within its first line" if is_cut else "the file describes nothing"
             raise PropertiesError(f"{self.path}: {state}; give the output of {_COMMANDS}")
 
     def _read(self, line: str) -> bool:

@@ -409,7 +409,7 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
     release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
     contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
-        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or leave the other out")
+        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or what says KRaft")
     if mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
         contradictions.append(f"{sign}: {why}; {cure}, or leave the other out")

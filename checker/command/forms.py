@@ -295,10 +295,10 @@ def graph_request_of(options: Options) -> GraphRequest:
     own = options.own
     path: Path | None = own["output"]
     if path is None:
-        raise UsageError(f"{GRAPH} writes a file; name the file with -o, as in: {GRAPH_OF_TWO_PHASE_COMMIT}")
+        raise UsageError(f"{GRAPH} has no file to write to; name a file with -o, as in: {GRAPH_OF_TWO_PHASE_COMMIT}")
     fold: tuple[str, ...] = own["fold"] or ()
     if own["loops"] and not fold:
-        raise UsageError("--loops goes with --fold FIELD; add that, or leave --loops out")
+        raise UsageError("--loops has no effect without --fold FIELD; add --fold FIELD, or leave --loops out")
     refuse_existing(path, force=own["force"])
     return GraphRequest(path, fold, own["at_most"] or MOST_NODES[path.suffix], own["loops"], own["force"])
 
@@ -408,14 +408,15 @@ _FAILURES = Form(
     " OUT.html",
     refusals={
         **dict.fromkeys(
-            (*FILES, DESCRIBE), "{option} does not go with failures, which have configurations of their own"
+            (*FILES, DESCRIBE),
+            "{option} does not go with failures, which have configurations of their own; leave {option} out",
         ),
         **dict.fromkeys((*OF_A_MODEL, "--bound"), OWN_BOUNDS),
         **dict.fromkeys(("--engine", "--prove", "--continue", "--counterexamples"), SEARCHED_HERE),
         "--strict": "--strict does not go with failures: what is permitted is recorded; leave --strict out",
         "--tables": TABLES_WITH,
         "--topic-name": TOPIC_NAME_ALONE,
-        "--report": "--report does not go with failures; use --page DIR",
+        "--report": "--report does not go with failures, which write pages of their own; use --page DIR",
     },
 )
 
@@ -429,7 +430,10 @@ _FAMILY = Form(
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={
-        **dict.fromkeys((*FILES, DESCRIBE), "{option} does not go with family, whose models have cases of their own"),
+        **dict.fromkeys(
+            (*FILES, DESCRIBE),
+            "{option} does not go with family, whose models have cases of their own; leave {option} out",
+        ),
         **dict.fromkeys(
             (*OF_A_MODEL, "--bound"),
             "{option} does not go with family, whose cases are recorded; search the model itself, as in:"

@@ -395,7 +395,9 @@ def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None
     """Raise UsageError if one of the options is given without `--engine spark`."""
     for option in options:
         if values[option.field] not in (None, ()) and values["engine"] != ENGINE:
-            raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")
+            raise UsageError(
+                f"{option.name} needs --engine {ENGINE}; add --engine {ENGINE}, or leave {option.name} out"
+            )
 
 
 def _spark_request(values: dict[str, Any]) -> SparkRequest:
@@ -410,7 +412,7 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
     if split_depth is not None and mode is not Mode.PARTS:
         raise UsageError("--split-depth does not go with --spark-mode search; leave out one of them")
     if checkpoint is not None and mode is not Mode.SEARCH:
-        raise UsageError("--checkpoint goes with --spark-mode search; add that, or leave --checkpoint out")
+        raise UsageError("--checkpoint needs --spark-mode search; add that option, or leave --checkpoint out")
     session = SparkOptions(values.pop("master"), values.pop("spark_conf"))
     return SparkRequest(mode, split_depth, session, checkpoint)
 
@@ -420,7 +422,7 @@ def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:
-            raise UsageError("--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out")
+            raise UsageError("--checkpoint-minutes needs --disk DIR; add --disk DIR, or leave --checkpoint-minutes out")
         return None
     if where is not None and resumed is not None:
         raise UsageError("--resume goes on in the folder of the search; leave --disk out")

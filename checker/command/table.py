@@ -76,14 +76,14 @@ def _weight(option: str, text: str) -> tuple[str, int]:
     action, _, number = text.partition("=")
     is_number = number.isdecimal() and number.isascii() and len(number) <= len(str(MOST_WEIGHT))
     if not action or not is_number or not 1 <= int(number) <= MOST_WEIGHT:
-        raise UsageError(f"{option} {text}: write it as ACTION=N, with N from 1 to {MOST_WEIGHT:,}")
+        raise UsageError(f"{option} {text}: not of the form ACTION=N with N from 1 to {MOST_WEIGHT:,}")
     return action, int(number)
 
 
 def _spark_entry(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
-        raise UsageError(f"{option} {text}: write it as --spark-conf spark.executor.memory=4g")
+        raise UsageError(f"{option} {text}: not a setting of Spark; write it as --spark-conf spark.executor.memory=4g")
     return name, value
 
 

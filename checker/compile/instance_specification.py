@@ -57,7 +57,8 @@ class InstanceSpecification:
         model = _model(self.name, self.files)
         if model.digest != self.digest:
             raise DifferingModelError(
-                f"{self.name}: an executor has another version of this model; install the same version there"
+                f"{self.name}: an executor of Spark has another version of this model; install the driver's version"
+                " on it"
             )
         return model.instance(self.protocol, dict(self.values), dict(self.swaps))
 

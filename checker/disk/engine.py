@@ -315,11 +315,13 @@ class DiskCarrier(Carrier):
             depth = len(state["stored"]["levels"]) - 1
             bound = self.context.limits.depth
             if bound is not None and (depth > bound or (depth == bound and state["level"] is not None)):
-                raise UsageError(f"{where}: the checkpoint is at depth {depth}; give a greater --bound than {bound}")
+                raise UsageError(
+                    f"{where}: the search has already reached depth {depth}; give a greater --bound than {bound}"
+                )
             self.visited.restore(state["stored"])
         except DamagedError as damaged:
             raise UsageError(
-                f"{where}: {damaged} is missing or damaged; begin again in a new folder with --disk"
+                f"{where}: the file {damaged} is missing or damaged; begin again in a new folder with --disk"
             ) from None
         self._restore(state)
         self.resumed_at = depth

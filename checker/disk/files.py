@@ -85,12 +85,14 @@ class Folder:
         Raises UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet.
         """
         if (self.path / CHECKPOINT).exists():
-            raise UsageError(f"{where}: it holds a search; go on with --resume {self.path}, or name a new folder")
+            raise UsageError(
+                f"{where}: the folder holds an earlier search; go on with --resume {self.path}, or name a new folder"
+            )
         is_ours = os.pread(self._lock, len(OURS) + 1, 0) == OURS
         files = sorted(self.path.iterdir())
         others = [file.name for file in files if file.name != LOCK and not (is_ours and _is_of_search(file))]
         if others:
-            raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
+            raise UsageError(f"{where}: the folder holds other files ({others[0]}); name a new folder")
         try:
             self.delete_others()
             write_all(self._lock, memoryview(OURS), 0)
@@ -254,7 +256,7 @@ class Column:
             while len(unread):
                 size = os.preadv(self._number, [unread], at)
                 if size == 0:
-                    raise OSError(0, "it is shorter than it was")
+                    raise OSError(0, "the file is shorter than when it was written")
                 unread, at = unread[size:], at + size
         except OSError as error:
             raise self.folder.failed(self.name, error) from None

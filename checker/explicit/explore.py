@@ -226,7 +226,8 @@ def explore(
     search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
-        raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
+        last = len(instance.initial_states) - 1
+        raise UsageError(f"there is no initial state {initial}; the initial states are 0..{last}")
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
         deadlock=not only or DEADLOCK.name in only,

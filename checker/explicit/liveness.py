@@ -498,7 +498,11 @@ def judge_whole(carrier: Carrier, path: PathTo) -> None:
         except LimitError as limit:
             # The search itself is complete.
             context.result.stopped = None
-            work = "paths are followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops are looked for"
+            work = (
+                "the states are looked for from which it can become true"
+                if prop.kind is Kind.ALWAYS_POSSIBLE
+                else "endless behaviours without it are looked for"
+            )
             context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {work}")
 
 
@@ -524,8 +528,13 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
     context = carrier.context
     left = context.result.frontier
     if left:
-        return f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
+        were = "state was" if left == 1 else "states were"
+        return f"a verdict needs every reachable state, and {left:,} {were} not expanded"
     if prop.name in context.judged:
         return context.judged[prop.name].unjudged
-    work = "paths were followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops were looked for"
+    work = (
+        "the states were looked for from which it can become true"
+        if prop.kind is Kind.ALWAYS_POSSIBLE
+        else "endless behaviours without it were looked for"
+    )
     return f"the search ended before {work}"

@@ -79,10 +79,10 @@ class Searched:
             return []
         differences, recorded = [], f"{history.verdict} at step {history.depth}"
         if self.trace is None and self.run.explored.is_complete:
-            differences.append(f"{history.property_name} does not fail; the library says {recorded}")
+            differences.append(f"{history.property_name} does not fail; the library of known failures says {recorded}")
         elif self.trace is not None and (self.trace.verdict, self.trace.length) != (history.verdict, history.depth):
             here = f"{self.trace.verdict} at step {self.trace.length}"
-            differences.append(f"{history.property_name} is {here}; the library says {recorded}")
+            differences.append(f"{history.property_name} is {here}; the library of known failures says {recorded}")
         differences += [
             f"{history.property_name} still fails with {one.change.change}" for one in self.ended if one.fails
         ]

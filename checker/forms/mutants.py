@@ -314,7 +314,7 @@ def text(original: Run, unmutated: Original, judgements: Sequence[Judgement]) ->
         rows += [[f"  {one.candidate.place}", outcome(unmutated, one), _dropped(one)] for one in asked_for]
         if len(asked_for) < len(of_action):
             others = counted(len(of_action) - len(asked_for), "mutant")
-            rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
+            rows.append([f"  {others}", "not searched: disabled by the configuration", ""])
     return "\n".join([*lines, *table(rows), "", score_line(unmutated, judgements)])
 
 

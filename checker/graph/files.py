@@ -83,7 +83,7 @@ def text(drawn: StateGraph, path: Path) -> str:
         lines.append(f"{word}: {name} {where}")
     if drawn.unjudged:
         names = ", ".join(drawn.unjudged)
-        lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
+        lines.append(f"not judged: {names}: a verdict needs every reachable state; leave --bound out")
     return "\n".join([*lines, f"written to {path}"])
 
 

@@ -345,7 +345,10 @@ class _GraphBuilder:
             stuck = stuck_states(states, self.instance.model.properties.index(prop))
         except LimitError as error:
             limit = WHY_STOPPED["memory" if str(error) == "memory" else "seconds"]
-            raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
+            raise CutShortError(
+                f"{limit} before it was known from which states {prop.name} can still become true; raise the limit with"
+                " --memory or --seconds"
+            ) from None
         return {VIOLATED: stuck[EntryKind.FOUND], PERMITTED: stuck[EntryKind.PERMITTED]}
 
     @property

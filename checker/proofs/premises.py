@@ -50,7 +50,7 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
         premise = proofs.proofs.get(IN_RANGE.name)
         return replace(proofs, proofs={name: replace(proof, premise=premise) for name, proof in proofs.proofs.items()})
     # A proof for every length includes a proof that steps stay in range. All other proofs become failed attempts.
-    why = f"it rests on {IN_RANGE.name}, which is not proved"
+    why = f"its proof rests on {IN_RANGE.name}, which is not proved"
     kept = {name: proof for name, proof in proofs.proofs.items() if proof.every_length}
     fallen = [Attempt(proof.prop, False, why) for name, proof in proofs.proofs.items() if name not in kept]
     return replace(proofs, proofs=kept, attempts=[*proofs.attempts, *fallen])

@@ -340,7 +340,7 @@ class _Proving:
         # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that leave
         # a range or an index of fixed size.
         if induction.kept.pop(IN_RANGE.name, None) is None:
-            why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+            why = f"its proof rests on {IN_RANGE.name} for every length, which is not proved"
             for prop in self.properties:
                 if induction.kept.pop(prop.name, None) is not None:
                     self._lose(prop, Attempt(prop, True, why))

@@ -279,7 +279,7 @@ class _Reading:
         elif isinstance(left, Node) and isinstance(right, int):
             left.root().fixed.add(right)
         elif isinstance(left or right, Node):
-            self.fault(left or right, span, "{} uses a computed number as an element")
+            self.fault(left or right, span, "{} uses the result of a calculation as an element")
 
     # --------------------------------------------------------------------------------------------------- statements
 
@@ -306,7 +306,7 @@ class _Reading:
                 self.loop(statement)
             case ir.Require(condition):
                 for node in self.loops:
-                    fault = "`require` in a loop: the first element decides; write require(all(...))"
+                    fault = "`require` in a loop stops at the first element that fails; write require(all(...))"
                     self.fault(node, statement.span, fault)
                 return self.truth(condition) is False
             case ir.Return(value):
@@ -333,7 +333,8 @@ class _Reading:
         node = self.iterated(loop.range, loop.span)
         if variable in before:
             self.unify(node, before[variable], loop.span)
-            self.fault(node, loop.span, f"after this loop, `{variable.name}` is the last element")
+            fault = f"after this loop, `{variable.name}` is the last element, so their order matters"
+            self.fault(node, loop.span, fault)
         self.locals[variable] = node
         self.loops.append(node)
         self.block(loop.body)
@@ -368,7 +369,7 @@ class _Reading:
                 self.truth(operand)
             case ir.And(parts) | ir.Or(parts):  # the value is that of a part: `0 or 2` is 2
                 for part in parts:
-                    self.fault(self.value(part), part.span, "{} is an element that is used as a truth value")
+                    self.fault(self.value(part), part.span, "{} uses an element as a truth value")
                     if self.determined.truth(part) is isinstance(expression, ir.Or):
                         break  # earlier parts are evaluated, later parts are not
             case ir.Compare(left, sign, right):
@@ -381,7 +382,7 @@ class _Reading:
                 for choice in choices:
                     self.unify(value, self.value(choice), span)
             case ir.Negative() | ir.Sum() | ir.Arithmetic():
-                self.computed(operands(expression), "{} is arithmetic with an element", span)
+                self.computed(operands(expression), "{} calculates with an element", span)
             case ir.Extremum(_, parts):
                 self.computed(parts, "{} orders elements", span)
             case ir.Choose():

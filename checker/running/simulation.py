@@ -206,8 +206,9 @@ def _totals(simulation: Simulation) -> list[str]:
     seconds = max(simulation.seconds, 1e-9)
     walks = counted(simulation.walks, "walk")
     walked = f"{walks}, {simulation.steps:,} steps, the longest walk has {simulation.longest}"
-    ended = f"{counted(simulation.ended, 'walk')} ended without a step; {simulation.generated:,} successors judged"
-    return [f"{walked}; {ended}", f"{simulation.seconds:.2f} s: {simulation.steps / seconds:,.0f} steps/s"]
+    ended = f"{counted(simulation.ended, 'walk')} ended in a state without a step"
+    judged = f"{simulation.generated:,} successors judged"
+    return [f"{walked}; {ended}; {judged}", f"{simulation.seconds:.2f} s: {simulation.steps / seconds:,.0f} steps/s"]
 
 
 def _coverage(simulation: Simulation) -> list[str]:

@@ -256,7 +256,7 @@ def _require_master(master: str | None) -> None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise UsageError(f"--master {master}: write it as spark://HOST:PORT")
+            raise UsageError(f"--master {master}: not the address of a Spark master; write it as spark://HOST:PORT")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_CONNECT):
                 return

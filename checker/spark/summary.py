@@ -89,7 +89,7 @@ class SparkSummary(Part):
                 lines.append(f"continued from its checkpoint at depth {self.taken_up}; counts cover the whole search")
             return lines
         if not self.parts:
-            return [f"{where}; nothing was left to divide at depth {self.split_depth}"]
+            return [f"{where}; no state was left to divide at depth {self.split_depth}"]
         starts = "initial states" if self.split_depth == 0 else f"states at depth {self.split_depth}"
         lines = [f"{where}; {self.starts:,} {starts} in {self.parts} parts, {self.ended} of them searched to their end"]
         if self.ended < self.parts:

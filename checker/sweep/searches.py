@@ -125,7 +125,7 @@ def _axis(model: Model, text: str) -> Axis:
     key, equals, listed = (part.strip() for part in text.partition("="))
     typed = [value.strip() for value in listed.split(",")]
     if not equals or not key or not all(typed):
-        raise UsageError(f"--vary {text}: write it as --vary KEY=VALUE,VALUE,...")
+        raise UsageError(f"--vary {text}: no key with values; write it as --vary KEY=VALUE,VALUE,...")
     entry = _entry(model, key)
     values: dict[str, int | str] = {}
     for word in typed:

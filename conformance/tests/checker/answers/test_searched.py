@@ -89,7 +89,7 @@ def test_a_record_that_does_not_count_is_told_once(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(answering, "Searches", lambda *given: Nothing())
     (tmp_path / "topic.properties").write_text(TOPIC)
     assert cli.main(["doctor", "topic.properties", "--kafka-version", "2.6"]) == 3
-    assert capsys.readouterr().err == f"recorded answers do not count: {why}; searching again ...\n"
+    assert capsys.readouterr().err == f"the recorded answers are not used: {why}; searching again ...\n"
 
 
 class Nothing:

@@ -545,9 +545,9 @@ LINE = in_the_language(HEAD).count("\n") + 6
             "`max((x for x in Node if s.up[x]), default=0)` orders elements",
         ),
         ("s.up[n] = s.owner >= 0", "`s.owner >= 0` orders elements"),
-        ("s.total = n + 1", "`n + 1` is arithmetic with an element"),
+        ("s.total = n + 1", "`n + 1` calculates with an element"),
         ("s.total = sum(x for x in range(s.nodes) if s.up[x])", "a sum of elements"),
-        ("s.owner = 1 if s.total > 2 else s.total + 1", "`s.total + 1` uses a computed number as an element"),
+        ("s.owner = 1 if s.total > 2 else s.total + 1", "`s.total + 1` uses the result of a calculation as an element"),
         ("s.owner = first_up(s)", "returns from a loop over elements: which one comes first decides"),
         (
             "for x in range(s.nodes):\n        if s.up[x]:\n            s.owner = x",
@@ -571,12 +571,12 @@ LINE = in_the_language(HEAD).count("\n") + 6
         ),
         (
             "for m in range(s.nodes):\n        s.up[m] = True\n    s.owner = m",
-            "after this loop, `m` is the last element",
+            "after this loop, `m` is the last element, so their order matters",
         ),
         ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, a part of Node"),
         (
             "for x in range(s.nodes):\n        require(s.up[x])\n    s.up[n] = False",
-            "`require` in a loop: the first element decides; write require(all(...))",
+            "`require` in a loop stops at the first element that fails; write require(all(...))",
         ),
         (
             "s.up[n] = any(s.knows[a][b] for a in range(s.nodes) for b in range(s.nodes) if a < b)",
