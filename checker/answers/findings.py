@@ -41,7 +41,7 @@ GRAVITY = (
     Word.REACHED,
     Word.NOT_APPLICABLE,
 )
-"""The words of searches, the decisive word first: a found failure counts, whatever else is open."""
+"""The verdicts of searches, the decisive one first: a found failure counts, whatever other searches leave open."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Search:
     """One search of a question."""
 
     says: str
-    """Its faults in words: "one crash"."""
+    """The faults of the search, in words: "one crash"."""
     model: str
     protocol: str
     configuration: str
@@ -57,7 +57,7 @@ class Search:
     prop: str
     """The property in question; empty: all that apply."""
     depth: int | None = None
-    """The depth to which it goes; None: to the end."""
+    """The depth to which the search goes; None: to the end."""
     initial: int | None = None
     """The only initial state to start from; None: all."""
     is_permitted: bool = False
@@ -65,11 +65,13 @@ class Search:
     choices: int = 1
     """The number of initial states that `initial` represents: of sets of brokers that are down (WRITES, READS)."""
     rule: str = ""
-    """The name of the rule by which it answers for the case, if it is a search of other settings (questions.py)."""
+    """The name of the rule (questions.py) by which the search answers for a case with other settings; empty if the
+    settings are the case's."""
     is_witness: bool = False
-    """Whether it shows that another search of the question can find what it looks for (planning.py)."""
+    """Whether this search is a witness: it shows that another search of the question can find what that looks for
+    (planning.py)."""
     unused: tuple[str, ...] = ()
-    """Budgets that what it looks for does not need."""
+    """Budgets of faults that the behaviour which the search looks for does not need."""
 
     @property
     def identity(self) -> str:
@@ -163,7 +165,7 @@ class Finding:
 
     @property
     def is_known(self) -> bool:
-        """Whether the question is answered; an answer to a depth counts, and says so."""
+        """Whether the question is answered; a search to a limited depth counts as an answer."""
         return self.word is not Word.UNDECIDED
 
     @property
@@ -173,8 +175,8 @@ class Finding:
 
 
 def is_exposed(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding shows that the case is exposed to a failure. A failure that breaks a promise does not count if
-    the settings make no such promise."""
+    """Whether a finding shows that the case is exposed to a known failure. A failure that breaks a promise does not
+    count if the settings of the case do not make that promise."""
     if finding.word is Word.PERMITTED:
         return failure.history is not None and failure.history.verdict == Word.PERMITTED.value
     return finding.fails
@@ -232,7 +234,8 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
 
 
 def _why_vacuous(search: Search, result: Result) -> str:
-    """Why searches in which nothing failed decide nothing."""
+    """Why the searches of a question decide nothing, although they found no failure: the witness `search` did not reach
+    its goal."""
     if result.stopped is not None:
         return f"{result.stopped}; the search did not show that its faults can happen"
     where = "within its bounds" if search.depth is None else f"within {search.depth} steps"
@@ -279,7 +282,7 @@ KIND = "histories"
 """The folder in the cache."""
 
 DESCRIBED_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
-"""The packages on which the words about a history depend (True: with subpackages)."""
+"""The packages on which the description of a history depends (True: with subpackages)."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ class Description:
     how: str
     """How the failure comes about, without a full stop."""
     counts: Mapping[str, int]
-    """How often each kind of event occurs."""
+    """How often each kind of event occurs in the history."""
 
     @property
     def needs(self) -> str:

@@ -64,7 +64,7 @@ VIOLATED = "VIOLATED"
 
 
 class Family(Enum):
-    """How the ISR is changed: the leader writes it, it asks a controller with ZooKeeper, or one with KRaft."""
+    """How the ISR is changed: the leader writes it itself, or asks a controller, which uses ZooKeeper or KRaft."""
 
     WRITTEN = "written by the leader"
     ASKED = "asked of a controller with ZooKeeper"
@@ -96,12 +96,12 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """The search of an instance; `more` are other fields of it."""
+    """Make the search of an instance; `fields` are other fields of the `Search`."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
 def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
-    """The search of another instance; `changes` are other fields that differ."""
+    """Return the search for another instance; `changes` are the other fields of the `Search` that differ."""
     name, protocol = instance.model.name, instance.protocol.name
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
@@ -186,7 +186,8 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """The entries without those switches that are mistakes of a mechanism that the entries do not have."""
+    """The entries without the switches that have no effect: those that are mistakes of a mechanism which the entries
+    switch off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -205,7 +206,8 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """The case in the generation in which every known mistake is repaired. Generations in which the leader writes the
-    ISR become the last of them. The switches of the result are all in which it differs from its generation."""
+    ISR become the last of them. The `switches` of the result are all switches in which it differs from its
+    generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -308,7 +310,8 @@ def _controller(case: Case) -> Family:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
+    """The bounds of a search: its faults in words, the entries that set them, and its depth with three replicas (None:
+    to the end)."""
 
     says: str
     values: Mapping[str, int]
@@ -332,7 +335,8 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
+    """Yield the bounds of the searches for a lost record: what brokers do by themselves, and what Kafka does by
+    default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -367,8 +371,8 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
 
 
 def _elections(replicas: int) -> int:
-    """The elections after one crash with KRaft: without another replica, the partition loses its leader, and gets it
-    back."""
+    """How many elections one crash takes with KRaft: two with a single replica, because the partition loses its leader,
+    and gets it back."""
     return 1 if replicas > 1 else 2
 
 
@@ -414,7 +418,8 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Replicas and min.insync.replicas of the searches of a loss of power of all brokers, the case's own last."""
+    """Yield the replicas and the min.insync.replicas of each search in which all brokers lose power, those of the case
+    last."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -468,7 +473,8 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
     A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, the broker has to come back first: it leaves the ISR, perhaps the ELR, and joins the ISR again.
+    replicas, the broker that crashed has to come back before the write: it leaves the ISR, perhaps the ELR, and joins
+    the ISR again.
     """
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
@@ -572,7 +578,8 @@ def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Ins
 # --- Known failures ---
 
 BEYOND, MOST_BEYOND = 4, 14
-"""With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
+"""If the case has more replicas than the failure's history needs, the search goes BEYOND more steps, but to depth
+MOST_BEYOND at most."""
 
 
 def searches_of_defect(case: Case, name: str) -> list[Search] | str:
@@ -680,7 +687,8 @@ def budgets(instance: Instance) -> str:
 # --- Plans ---
 
 GENERATION_OF = {"3.1": "2.8"}
-"""The generation of `kafka_scenarios` that replaces one that only `kafka_liveness` has: both elect alike."""
+"""For a generation that only the model `kafka_liveness` has, the generation of `kafka_scenarios` that replaces it: both
+elect leaders alike."""
 
 
 def planned(case: Case, question: Question) -> Sequence[Search] | str:
@@ -703,7 +711,7 @@ def witnesses(searches: Sequence[Search]) -> list[Search]:
 
 
 def _with_goals(search: Search) -> Iterator[Instance]:
-    """Yield the instance in which a search has its goals, if it has goals."""
+    """Yield the instance of a model with goals for the bounds of a search; nothing if no goals apply to the search."""
     instance = search.instance
     is_goal = any(prop.name == search.prop and prop.kind is Kind.SOMETIMES for prop in instance.properties)
     if search.rule or is_goal:

@@ -64,7 +64,7 @@ WITH_ELR = ("4.1", "4.3")
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """The settings of one topic and its producers that matter."""
+    """The settings of one topic and its producers on which answers depend."""
 
     protocol: str
     """A generation of the model `kafka`."""
@@ -116,7 +116,7 @@ LAST_WITHOUT_ELR = "4.0"
 """The last generation without eligible leader replicas."""
 
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
-"""The last of these generations repairs how the earlier ones truncate."""
+"""The last generation with ZooKeeper in which the leader writes the ISR; it repairs how the earlier ones truncate."""
 
 KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
 """The switches of known releases that are not mistakes of Kafka; every other switch has its repaired value."""
@@ -125,10 +125,11 @@ VARYING_MISTAKES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "R
 """The mistakes in which releases of the same generation differ."""
 
 NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
-"""The questions about a generation as it is."""
+"""The questions that are about a generation as it is, with its known mistakes."""
 
 SEARCHED_WHOLE = 3
-"""Up to this many replicas are searched to the end; more replicas to a depth, as each of them multiplies the states."""
+"""The most replicas with which a search goes to the end; with more replicas it stops at a depth, because each further
+replica multiplies the states."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ class Rule:
 
 def _without_operators(case: Case, question: Question) -> Case:
     """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does. Without
-    eligible leader replicas both differ from 4.0 only in these. Neither act of an operator is in these searches."""
+    eligible leader replicas both differ from 4.0 only in these. Both are acts of operators, and these searches have no
+    such acts."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -152,7 +154,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """In the search of a known failure every other known mistake is repaired, whether the release has it or not."""
+    """In the search of a known failure, every other known mistake is repaired, so it does not matter which of them the
+    release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -166,7 +169,8 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _repaired_alike(case: Case, question: Question) -> Case:
-    """The answer is about the generation in which all known mistakes are repaired: then these releases are the same."""
+    """The answer is about the generation in which all known mistakes are repaired; releases that differ only in their
+    mistakes are then the same."""
     if question.topic in NOT_REPAIRED:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
@@ -205,8 +209,8 @@ RULES = (
     Rule("min.insync.replicas above the replicas", _above),
     Rule("one replica", _alone),
 )
-"""The rules that change the settings of a case. The others follow: OUTSIDE is in `sizes`, BROKER_LESS in
-`asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
+"""The rules that change the settings of a case. The other rules are the constants below, and are used elsewhere:
+OUTSIDE is in `sizes`, BROKER_LESS in `asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
 
 OUTSIDE = "a replica that stays outside the ISR"
 """A history with fewer replicas is also a history of the case, in which the other replicas are outside the ISR from the
@@ -391,8 +395,8 @@ def concerns(case: Case, failure: Failure) -> bool:
 
 
 def losses_to_survive(case: Case) -> range:
-    """The numbers of lost brokers to ask about: up to all that must have an acknowledged record. Without acks=all
-    nothing is promised to survive."""
+    """The numbers of lost brokers to ask about: from 1 to the number of brokers that must have an acknowledged record.
+    Without acks=all nothing is promised to survive."""
     copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
     return range(1, copies + 1)
 
@@ -445,7 +449,8 @@ def read_by(question: Question) -> tuple[str, ...]:
 
 
 def key_of(case: Case, question: Question) -> tuple[str, str]:
-    """A question with the settings that it reads: cases with the same key have the same answer.
+    """A question with the values of the settings that it reads, as two texts: cases with the same key have the same
+    answer.
 
     The first part is the question with what belongs to a release; the second part holds the values of the other
     settings, in the order of `settings_of_topic`.
@@ -462,7 +467,7 @@ RELEASED = (*GENERATION, "numbering", "transactions")
 
 
 def settings_of_topic(question: Question) -> tuple[str, ...]:
-    """The other settings that a question reads."""
+    """The settings that a question reads, without those that belong to a release."""
     return tuple(name for name in read_by(question) if name not in RELEASED)
 
 

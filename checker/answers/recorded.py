@@ -29,7 +29,7 @@ PACKAGES = {
 """The packages on which the searches and their results depend (True: with subpackages)."""
 
 PLANS = ("findings", "planning", "questions", "recorded", "searching")
-"""The modules of this room on which they depend."""
+"""The modules of this folder on which the searches and their results depend."""
 
 
 def texts_digest() -> str:
@@ -85,8 +85,8 @@ class Recorded:
         return assembled(searches, lambda position: result_of(recorded[position]))
 
     def _why_outdated(self, case: Case, question: Question, searches: Sequence[Search], *, is_ended: bool) -> str:
-        """Why these searches are not those that would be made now; empty if they are. `is_ended`: a failure was found,
-        after which no search is made."""
+        """Why the recorded searches are not the searches that would be made now; empty if they are. With `is_ended`,
+        the last of them found a failure, after which no further search is made."""
         from isrcheck.checker.answers.planning import planned  # here, because it loads the models
         from isrcheck.models import registry
 
@@ -115,11 +115,11 @@ def _names(text: str) -> dict[str, str]:
 
 
 _OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
-"""The names in the record, in their order, with the fields of a `Search` and a `Result`; `replicas` follows `says`."""
+"""The names in the record, in their order, each with the field of a `Search` or a `Result` that it stands for."""
 
 
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
-    """A recorded search, for a case."""
+    """Make a search from its line of the record; with a `case`, for that case."""
     fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
@@ -136,7 +136,7 @@ def result_of(content: Mapping[str, Any]) -> Result:
 
 
 def written(search: Search, result: Result) -> dict[str, Any]:
-    """A search and its result as the record has them; what is absent, or false, is left out."""
+    """A search and its result as the record has them; fields that are absent or false are left out."""
     replicas = dict(search.instance.configuration.items()).get("replicas")
     says = search.says.rpartition(", with ")[0] if search.rule else search.says
     fields: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """`python -m isrcheck.checker.atlas.sample`: searches a random sample of the record again.
 
 Prints what differs. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record. The seed
-decides the order of the searches: with it and the number of searches, a difference is found again.
+decides the order of the searches: the same seed and number of searches find a difference again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
-    """Search again, and yield what differs from the record. A limit that ends the search differs."""
+    """Repeat a recorded search, and yield each difference from the record. A search that a limit ends counts as
+    different."""
     result = searcher.result(search_of_record(recorded), limits)
     for name in COMPARED:
         value = getattr(result, "prop" if name == "property" else name)
