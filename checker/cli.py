@@ -58,7 +58,8 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 
 
 def _wrong_engine(error: AssertionError, words: Sequence[str]) -> str:
-    """What to say if the engines disagree, plain Python does not confirm a path, or an engine contradicts itself."""
+    """The message for an error of isrcheck itself: the engines disagree, plain Python does not confirm a path, or an
+    engine contradicts itself."""
     from isrcheck.traces.format.certify import NotCertifiedError  # here, because its import takes a while
 
     fault = escaped(str(error)) or type(error).__name__

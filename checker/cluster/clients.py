@@ -57,7 +57,7 @@ class Producer:
 
     @property
     def defaults(self) -> tuple[Setting[Any], ...]:
-        """The settings that count, and have the default of a Java client."""
+        """The settings that affect the answer and have the default of a Java client, because no file gives them."""
         decide = {ACKS, IDEMPOTENCE, *(() if self.is_idempotent.value else (RETRIES, IN_FLIGHT))}
         return tuple(setting for setting in self.understood if setting.key in decide and setting.is_default)
 
@@ -121,7 +121,7 @@ class _Rules(RoleSettings):
 
     @property
     def gives_way(self) -> bool:
-        """Whether the default idempotence gives way to other settings."""
+        """Whether idempotence that is only the default is disabled by a conflicting setting."""
         return self.release.has_patch("3.0.1") and (self.release.has_patch("3.1.1") or not self.release.has("3.1"))
 
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
@@ -328,8 +328,8 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
 
 
 def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:
-    """Return whether consumers read from followers (KIP-392), which takes a selector of brokers and a client's rack;
-    and these settings."""
+    """Return whether consumers read from followers (KIP-392), and the settings that decide this: a selector of the
+    brokers, and the rack of the client."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
     selects = selector is not None and selector.text != "" and not selector.text.endswith(_READS_THE_LEADER)
@@ -370,13 +370,13 @@ class Transactions:
     why_none_begins: str | None
     """The reason why no transaction can begin, or None."""
     decisive: tuple[GivenSetting, ...]
-    """The given settings that count."""
+    """The given settings that affect the answer."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
     assumed: str = ""
     """What is assumed of the cluster's features and of clients; empty if nothing is."""
     only_copy: str = ""
-    """The setting with which a record of the coordinators' log can have one copy; empty if there are more."""
+    """The setting that lets a record of the coordinators' log have only one copy; empty if no setting does."""
 
     @property
     def entries(self) -> dict[str, str]:

@@ -54,7 +54,7 @@ NO_REPLICAS_GIVEN = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The settings of a cluster that matter for the safety of replication, and of topics that agree in theirs."""
+    """The settings of a cluster, and of topics with equal settings, that matter for the safety of replication."""
 
     kafka_version: Setting[Version]
     """The release of the brokers, given or assumed."""
@@ -64,7 +64,7 @@ class Cluster:
     producer: Producer
     consumer: Consumer
     transactions: Transactions | None
-    """None if the producer has none."""
+    """What counts for transactions; None if the producer has no transactional.id."""
     min_insync_replicas: Setting[int]
     is_min_insync_limited: bool
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
@@ -230,7 +230,7 @@ def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str 
 
 
 def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
-    """Return why the given values of certain keys do not count, if the default does."""
+    """Return, for the keys whose default counts, why the values that the files give do not."""
     hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
     if settings.controllers:
         why = "KRaft controllers act on it, and none of their files gives it"
@@ -346,7 +346,7 @@ def _of_described_topic(settings: Settings, versions: Versions, place: str) -> L
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
-    """Return the value at the level of the cluster, which hides those of brokers."""
+    """Return the value at the level of the cluster, which takes precedence over the values in the brokers' files."""
     by_layer = {setting.layer: setting for setting in settings.every(*OF_BROKER)}
     dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
     if dynamic and running and dynamic.value != running.value:
@@ -425,7 +425,8 @@ def _assumptions(
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
+    """Yield a line for each assumption. `of_brokers` are the settings beside min.insync.replicas that a broker's file
+    may give."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -455,7 +456,8 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield whose files are missing (the topic's, the brokers'), with the defaults that are assumed instead."""
+    """Yield a line for each kind of missing file (the topic's, the brokers'), with the defaults that are assumed
+    instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

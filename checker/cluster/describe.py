@@ -51,7 +51,7 @@ class Partition:
     place: str
     """The line that describes it, as FILE:LINE."""
     elr: tuple[int, ...] = ()
-    """Empty also if the tool does not show it, as is the next field."""
+    """The eligible leader replicas. This field and the next are also empty if the tool does not show them."""
     last_known_elr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     """Replicas that a reassignment under way adds; the next field has those that it removes."""
@@ -77,7 +77,7 @@ class Partition:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What two descriptions of the partition have to agree on."""
+        """The part of a description that must be equal if a partition is described twice."""
         return self.leader, self.replicas, self.isr
 
 
@@ -92,9 +92,9 @@ class Contents:
     """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
     brokers: dict[tuple[str, Layer], list[Property]] = field(default_factory=lambda: defaultdict(list))
-    """The settings of the brokers whose settings are shown, even if they have none."""
+    """The settings of each broker whose settings are shown; an empty list if it has none."""
     ignored: dict[str, list[Ignored]] = field(default_factory=lambda: defaultdict(list))
-    """What is ignored of each topic."""
+    """For each topic, the parts of its description that the answer ignores."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     """For each topic the place of the line with its id."""
     supported: list[tuple[Version, str]] = field(default_factory=list)
@@ -102,13 +102,13 @@ class Contents:
     elr_fields: list[str] = field(default_factory=list)
     """The places of lines with a field of eligible leader replicas."""
     known_elrs: list[str] = field(default_factory=list)
-    """The places of those lines whose field is not N/A."""
+    """The places of the lines with a field of eligible leader replicas that is not N/A."""
     eligible_replicas: list[str] = field(default_factory=list)
-    """The places of those lines whose field names brokers."""
+    """The places of the lines with a field of eligible leader replicas that names brokers."""
     cut: list[str] = field(default_factory=list)
     """The places of incomplete lines."""
     doubtful: list[str] = field(default_factory=list)
-    """The places of last lines that may be incomplete."""
+    """The places of lines at the end of a file that may be incomplete."""
 
 
 _LABELS = """
@@ -423,7 +423,7 @@ _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
 STANDARD_INPUT = Path("standard input")
 
 MOST_LISTED = 5
-"""Names in a message; the rest is counted."""
+"""The most names in a message; further names are only counted."""
 
 
 @dataclass(frozen=True)
@@ -434,7 +434,7 @@ class DescribedTopic:
     properties: tuple[Property, ...]
     """Its settings, among them replication.factor if the output shows it."""
     partitions: tuple[Partition, ...]
-    """In the order of their numbers."""
+    """The described partitions, in the order of their numbers."""
     ignored: tuple[Ignored, ...]
     """What the answer leaves out of the description."""
     shows_inherited: str | None = None

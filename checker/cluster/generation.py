@@ -128,7 +128,8 @@ class Generation:
     has_elr: bool = field(default=False, compare=False)
     """Whether the controllers keep eligible leader replicas."""
     assumes_elr: bool = field(default=False, compare=False)
-    """Whether nothing shows the eligible leader replicas that they keep."""
+    """Whether eligible leader replicas are only assumed, because nothing in the files shows whether the controllers
+    keep them."""
 
 
 def read_generation(

@@ -114,7 +114,7 @@ _OF_TRANSACTIONS = frozenset(_KEYS_OF_TRANSACTIONS.split())
 
 _OF_PARTITIONS = "partitioner."
 _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
-"""How the keys of a mechanism begin."""
+"""The beginnings of the keys that concern internal topics."""
 
 _VALUES_ASSUMED = {
     "delete": "cleanup.policy log.cleanup.policy",
@@ -156,7 +156,7 @@ def read_ignored(
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
-    """Whether a setting counts itself, or is a controller's that agrees with a broker's setting that counts."""
+    """Whether a given setting counts, or is a controller's setting that agrees with a broker's setting which counts."""
     if (given.role, given.key) != (winner.role, winner.key):
         return False
     is_beside = given.layer is Layer.CONTROLLER and winner.layer is Layer.FILE

@@ -10,8 +10,9 @@ Kafka's keys and the values that matter are ASCII, which both encodings share, a
 author wrote it. Text that is not valid UTF-8 is read as latin-1.
 
 Other clients have other names and other defaults: librdkafka is not idempotent by default, and has up to 1,000,000
-requests in flight; the producers of Kafka Connect are not idempotent by default, either. So one key that only they have
-is enough: what their file does not give would be taken for the default of a Java client.
+requests in flight; the producers of Kafka Connect are not idempotent by default, either. So a file with one key that
+only these clients have is refused: whatever the file does not give would otherwise be taken to have a Java client's
+default.
 """
 
 from __future__ import annotations
@@ -345,7 +346,8 @@ _DEFAULTS = {
 
 _SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
-"""Words before a client's setting, in files of frameworks: producer.acks, producer.override.acks, kafka.acks."""
+"""The last word of the prefixes that frameworks put before a client's setting: producer.acks, producer.override.acks,
+kafka.acks."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")

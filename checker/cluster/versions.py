@@ -31,7 +31,7 @@ from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
-"""The last release whose brokers do not answer questions about eligible leader replicas."""
+"""The last release whose brokers do not answer requests for eligible leader replicas."""
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
 _FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
@@ -86,7 +86,7 @@ class Evidence:
     mode: Mode | None = None
     """The mode of the brokers, if the output shows it."""
     lacks: str = ""
-    """What the output would show after `until`."""
+    """What the output of a later release than `until` would show in addition."""
     newest: str | None = None
     """The release of the binaries, if the output shows that they are not newer."""
     needs_zookeeper_since: str | None = None
@@ -111,7 +111,7 @@ class Versions:
     assumed: str = ""
     """Which of the three values above the files do not show, and what to give; empty if they show all."""
     doubt: str = ""
-    """What fits the release and the mode only by an assumption; empty if everything fits."""
+    """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
 
     @property
     def release(self) -> Version:
@@ -295,7 +295,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which shown answers brokers of this release and mode give only in a rare case."""
+    """Say which output of a tool brokers of this release and mode give only in a rare case; empty if there is none."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -387,7 +387,7 @@ def _assumed(
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
-    """Return the newest of these releases."""
+    """Return the newest of the release `least` and the shown releases."""
     for release in shown:
         if version_of_binaries(release.value).is_newer_than(least.value):
             least = Setting(version_of_binaries(release.value), release.source)

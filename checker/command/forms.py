@@ -49,7 +49,8 @@ SIMULATED |= {"--strict", "--json", "--out", "--report"}
 
 
 def _refuse_for_simulation(options: Options) -> None:
-    """Raise UsageError for options that do not go with a simulation, or for parts of its options."""
+    """Raise UsageError for options that a simulation does not take, or if the options of a simulation are
+    incomplete."""
     own = options.own
     if own["simulate"] is None:
         for name in ("depth", "seed", "weight"):
@@ -250,7 +251,8 @@ GRAPH_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The file; the fields by which states are folded into nodes (`fold`); the maximum number of nodes.
+    """The request for a graph: the file to write, the fields by which states are folded into nodes (`fold`), and the
+    maximum number of nodes.
 
     With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
     """

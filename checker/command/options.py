@@ -62,17 +62,17 @@ class Form(Subcommand):
     """The options that only this form accepts."""
 
     goes_with: str = ""
-    """The message for these options with any other form."""
+    """The error message if one of the `own` options is typed with another form."""
 
     takes: frozenset[str] = frozenset()
-    """The other options that it accepts, if `refusals` has a message for everything else."""
+    """The other options that the form accepts; they count only if `refusals` has a message for EVERYTHING_ELSE."""
 
     refusals: Mapping[str, str] = field(default_factory=dict)
     """The error message for an option by its name, and by `EVERYTHING_ELSE` for all that are neither in `takes` nor in
     `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value} (z3) and {form}."""
 
     rest: str = ""
-    """The message for options of a model, if the form takes no model."""
+    """The error message for further arguments, such as options of a model, if the form takes no model."""
 
     refuse: Callable[[Options], None] = lambda options: None
     """Raises UsageError for values that the form does not accept."""
@@ -84,7 +84,7 @@ class Form(Subcommand):
     """The time limit of the whole command, if none is given."""
 
     most_threads: int = 1
-    """The most threads, of which there is one for each core, if no number is given."""
+    """The limit on the default number of threads, which is the number of cores."""
 
     opens: bool = True
     """Whether `run` gets a session; otherwise, it gets an `OpenSession`."""
@@ -152,7 +152,7 @@ class SearchOptions:
     """How many counterexamples with different causes are looked for; None: one."""
 
     spark: SparkRequest
-    """The options of a search on Spark, even without such a search."""
+    """The options of a search on Spark, with defaults if the search is not on Spark."""
 
     disk: DiskRequest | None
     """The search on disk; None: in memory."""
@@ -183,7 +183,7 @@ class ClusterOptions:
     """A cluster, as Kafka's own files and tools say."""
 
     files: tuple[tuple[str | None, Path], ...]
-    """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
+    """The properties files, each with the role that its option names, such as broker (None for `--config`)."""
 
     describe: tuple[str, ...]
     """Files with the output of Kafka's tools."""
@@ -206,7 +206,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of `check` as they were typed."""
+    """The parsed command line of `check`."""
 
     words: tuple[str, ...]
     """The whole command."""
@@ -215,7 +215,7 @@ class Options:
     """The chosen form."""
 
     model: ModelArguments
-    """The model, and the words that may be options of the model."""
+    """The name of the model, and the words that are read again as options of the model."""
 
     limits: Limits
     """The limits of a search. Defaults: half of the machine's memory, one thread, no time limit, any depth; the form

@@ -85,7 +85,7 @@ def _read(name: str) -> Table:
 
 @dataclass(frozen=True)
 class _Searching:
-    """Searches the cases of a table within the limits of a command."""
+    """Searches the cases of the small models, all within the limits of one command."""
 
     session: SearchSession
     limits: Limits
@@ -107,7 +107,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """The least value of the setting with which the property holds, or NONE. The recorded one is tried first."""
+        """The least value of the setting with which the property holds, or NONE. The recorded value is tried first."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do
@@ -181,7 +181,7 @@ def _names(options: Options) -> list[str]:
 
 
 def _cells(table: Table, figures: Figures | None) -> Iterator[str]:
-    """The printed cells of a case; a cell that differs also says what is recorded."""
+    """The printed cells of a case; a cell that differs from the record also shows the recorded value."""
     for name in (STATES, *table.columns):
         ours, recorded = ("", "") if figures is None else (figures.ours[name], figures.recorded.get(name))
         text = f"{int(ours):,}" if name == STATES and ours else ours

@@ -65,7 +65,7 @@ class Row:
     repaired: str = ""
     others: tuple[str, ...] = ()
     left_out: int = 0
-    """The rows after this one that the screen has no room for."""
+    """How many further rows the screen has no room for."""
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
@@ -184,7 +184,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Say what goes wrong, but not how; the name of the property, if there are no words for its failure."""
+    """Say what goes wrong when a property fails; the name of the property, if there are no words for its failure."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):

@@ -56,7 +56,7 @@ CODES = {
     Match.OPEN: UNDECIDED,
     Match.SAME: SAFE,
 }
-"""The exit code of the matrix for its gravest comparison with the record."""
+"""The exit code of `check` for the gravest result of a comparison with the record."""
 
 PROOF_SECONDS = 20.0
 """The time for all proofs together, in seconds; a proof in the cache takes no time."""
@@ -197,7 +197,8 @@ def _far(exploration: Exploration) -> str:
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
+    """Return lines with the proved properties, their generations and the scopes of the proofs, and a line with the
+    properties for which no proof was tried."""
     judged_in = [(record, verdict) for record, run in pairs for verdict in run.verdicts]
     scopes = grouped(
         ((record.column, scope(record.instance, verdict.proof)), verdict.prop.name)

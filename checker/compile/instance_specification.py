@@ -24,7 +24,8 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files, and all that makes one of its instances and their kernel."""
+    """A model by name, or as the text of its files, with everything that determines one of its instances and the kernel
+    of that instance."""
 
     name: str
     digest: str

@@ -158,7 +158,7 @@ class Canonical:
         self.pack, self.pack_least = packer(layout), least_packer(layout)
         self.cells = {(cell.field, cell.indices): cell for cell in symmetry.cells}
         self.numbers: list[range] = []
-        """The numbers of the elements of each block."""
+        """For each block, the consecutive numbers of its elements."""
         end = 0
         for block in symmetry.blocks:
             self.numbers.append(range(end, end := end + len(block.elements)))
@@ -209,7 +209,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
+        """Join pairs of cells into runs of bytes; of each run, the offsets of both sides, and their common size."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
@@ -349,7 +349,8 @@ def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
 
 
 def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
-    """A run of bytes in pieces that are loaded and stored at once: the offset of each, and its number of bytes."""
+    """Divide a run of bytes into pieces that one instruction can load or store; of each piece, the offset and the
+    number of bytes."""
     offset = 0
     while offset < size:
         number = next(number for number in LOAD if number <= min(size - offset, most))
@@ -375,7 +376,7 @@ def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: 
 
 
 def _store(state: Value, cells: Mapping[int, int], places: Sequence[Bits]) -> None:
-    """Store these values: neighbours in one run of bytes, in as few pieces as possible."""
+    """Store values in cells; the values of neighbouring cells are stored together, in as few pieces as possible."""
     runs: list[tuple[int, bytearray]] = []
     for cell, value in sorted(cells.items()):
         place = places[cell]

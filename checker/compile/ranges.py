@@ -117,7 +117,8 @@ def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
 
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among
-"""The results of helpers that count as conditions of the guard that calls the helper."""
+"""The kinds of expressions that are taken apart if a helper returns them: they count as conditions of the guard that
+calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
@@ -216,6 +217,7 @@ class Elements:
         return is_whole or place_in(self.sources, generator) in self.symmetry.configured
 
     def sign(self, comparison: ir.Compare) -> str:
-        """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
+        """The sign with which a comparison is compiled; != if `<` or another order only serves to visit each pair of
+        elements once."""
         is_unordered = self.symmetry is not None and place_in(self.sources, comparison) in self.symmetry.unordered
         return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value
