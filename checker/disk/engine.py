@@ -85,7 +85,7 @@ def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, A
 
 
 def _difference(theirs: Any, ours: Any) -> str:
-    """How two parts of a question differ, in words."""
+    """How a part of the question (what identifies a search) differs between a checkpoint and this command, in words."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         names = [name for name in dict.fromkeys([*ours, *theirs]) if theirs.get(name) != ours.get(name)]
         differences = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
@@ -103,14 +103,15 @@ RESERVED = 56 << 20
 """The memory for buffers, and for what the process allocates while it searches."""
 
 LEAST_ROOM = 1 << 10
-"""The fewest states in memory."""
+"""The least number of states for which the memory must have room."""
 
 SHARE_FOR_CHECKPOINTS = 0.1
 """At the ends of levels, checkpoints take at most this part of the time."""
 
 
 class Phase(Enum):
-    """What has been done with the newest level: nothing; some states are judged; or all are, and some expanded."""
+    """The progress on the newest level: nothing is done; some states are judged; or all states are judged, and some
+    expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -288,7 +289,7 @@ class DiskCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _write_checkpoint(self) -> None:
-        """Write everything from which the search can go on. Raises DiskError."""
+        """Write a checkpoint, from which the search can go on. Raises DiskError."""
         began = time.monotonic()
         self.visited.flush()
         context = self.context
@@ -340,8 +341,8 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """What the resumed search clears (`Reduction.clears`), so that it continues to do so; None if the search is new, or
-    if that cannot be read."""
+    """The cells that the resumed search clears (`Reduction.clears`), so that it continues to clear them; None if the
+    search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
         before = reduction_in(path.read_text(encoding="utf-8", errors="replace")) if options.is_resumed else None

@@ -116,7 +116,8 @@ class Folder:
         return Column(self, f"{content}-{self.next_number:06}", np.dtype(kind))
 
     def reopened(self, description: Mapping[str, Any], kind: Any) -> Column:
-        """A column that `Column.described` has described. Raises DamagedError if it is not as it was."""
+        """Open the column that a description (`Column.described`) in a checkpoint names. Raises DamagedError if the
+        file differs from the description."""
         name = description["name"]
         if not _is_column(name):
             raise DamagedError(CHECKPOINT)
@@ -189,7 +190,7 @@ class Folder:
             self.path.rmdir()
 
     def leave(self) -> None:
-        """Release a folder that is not ours, and leave it as it was."""
+        """Release a folder in which no search began, and leave the folder as it was."""
         if self._has_made_lock:
             with contextlib.suppress(OSError):
                 (self.path / LOCK).unlink(missing_ok=True)
@@ -262,7 +263,7 @@ class Column:
             raise self.folder.failed(self.name, error) from None
 
     def part(self, first: int, count: int) -> NDArray[Any]:
-        """So many numbers, from position `first` on. Raises DiskError."""
+        """Read `count` numbers, from position `first` on. Raises DiskError."""
         numbers = np.empty(count, self.kind)
         self.read(first, numbers)
         return numbers
@@ -324,7 +325,7 @@ def write_all(number: int, content: memoryview, at: int) -> None:
 
 
 KINDS = ("states", "parents", "steps", "run", "group", "places")
-"""What the columns hold; each file is named by this and a number."""
+"""The kinds of content of columns; the name of a file is its kind and a number."""
 
 
 def _is_column(name: str) -> bool:

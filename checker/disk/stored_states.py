@@ -49,7 +49,7 @@ ALL = (0, 1 << 32)
 """The upper 32 bits of all hashes."""
 
 DRAINED = 1 << 15
-"""The states that are written at once; a cluster has fewer."""
+"""The number of states that are written at once; a cluster of the table has fewer."""
 
 REGION_BITS = 20
 """Hashes are divided into 2^REGION_BITS regions, to see which parts of a file can hold a candidate."""
@@ -278,12 +278,13 @@ MOST_OF_LEVEL = (1 << 32) - 1
 """The most candidates in a level: positions are stored as 32-bit numbers."""
 
 PIECE = 1 << 16
-"""The states that are read at once."""
+"""The number of states that are read at once."""
 
 
 @dataclass
 class Level:
-    """The columns of a level; those of its `states` can be deleted before the others (None)."""
+    """The columns of a level: states, predecessors and steps. The column `states` can be deleted before the others, and
+    is then None."""
 
     words: int
     states: Column | None
@@ -329,14 +330,14 @@ class Level:
         return kept
 
     def by_steps(self, steps: int) -> NDArray[np.int64]:
-        """For each step, how many states of the level it discovered."""
+        """For each step number, how many states of the level that step discovered."""
         counts: NDArray[np.int64] = np.zeros(steps, np.int64)
         for at in range(0, self.count, PIECE):
             counts += np.bincount(self.steps.part(at, min(PIECE, self.count - at)), minlength=steps)
         return counts
 
     def described(self) -> dict[str, Any]:
-        """What a checkpoint must record."""
+        """The description of the level's columns that a checkpoint records."""
         return {
             "states": None if self.states is None else self.states.described(),
             "parents": self.parents.described(),
@@ -357,7 +358,7 @@ class Level:
 
 
 FLUSHED = 1 << 17
-"""The candidates that are written to the draft at once; at least PIECE."""
+"""The number of candidates that are written to the draft at once; at least PIECE."""
 
 SHARE_OF_RANGE = 0.7
 """The part of the memory that candidates of one range fill; the rest is for their positions."""
@@ -458,7 +459,7 @@ class StoredStates:
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write what no file holds, and forget the older half of the states in memory."""
+        """Write the states that no file holds as a sorted run, and forget the older half of the states in memory."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():
@@ -617,7 +618,7 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def described(self) -> dict[str, Any]:
-        """Everything about the stored states that a checkpoint must record. All candidates must be in the draft."""
+        """The description of the stored states that a checkpoint records. All candidates must be in the draft."""
         return {
             "levels": [level.described() for level in self.levels],
             "draft": None if self.draft is None else self.draft.described(),

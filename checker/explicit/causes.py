@@ -101,8 +101,8 @@ class ViolatingStates:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
-    """Whether the failure on this step is permitted; None if there is no such step, if the property holds, or if one of
-    them cannot be evaluated."""
+    """Whether a property fails on a step, and the failure is permitted (True) or not (False); None if the step is not
+    possible, if the property holds, or if either cannot be evaluated."""
     try:
         after = run.take(instance, before, step)
         if after is None or run.holds_step(instance, prop, before, step, after):
@@ -122,8 +122,8 @@ class End:
 
 
 class FirstViolations(SingleThread):
-    """Expands no state in which the property fails. `ends` are the ends of the paths to these states, and of those with
-    a step on which the property fails."""
+    """A search that expands no state in which the property fails. `ends` are the ends of the paths on which the
+    property fails: in their last state, or on their last step."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
@@ -173,7 +173,7 @@ class FirstViolations(SingleThread):
 
 
 SEARCH_SHARE = 0.5
-"""The share of the seconds that the search may take; the rest is for examining its paths."""
+"""The share of the time limit that the search may take; the rest of the time is for examining its paths."""
 
 PATIENCE = 5.0
 """Seconds for examining the results of an interrupted search."""
@@ -256,7 +256,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless a shorter trace has this cause, or a part of it."""
+    """Add a trace under its cause, unless an earlier (shorter) trace has the same cause, or a cause that is a part of
+    it."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

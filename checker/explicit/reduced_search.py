@@ -35,12 +35,13 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import NoErrorError, error_of
 
 Found = tuple[Reduction | None, str]
-"""A reduction; and if the model declares symmetric domains that it cannot use, why."""
+"""The reduction of a search (None: none), and the reason why it does not use the symmetric domains that the model
+declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """The result of `find`, from the cache if an earlier run stored it: reading the whole text of a model takes longer
-    than a small search.
+    """The reduction that `find` returns, or that an earlier run stored in the cache: to read the whole text of a model
+    takes longer than a small search.
 
     The `question` is in words. The result is stored only if it `is_whole`: not if the time has ended.
     """
@@ -56,7 +57,7 @@ def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], 
 
 
 SearchWith = Callable[[Kernel, Limits], Exploration]
-"""Runs the search with a kernel, within limits."""
+"""A function that runs the search with a kernel, within limits."""
 
 
 def concluded(
@@ -155,7 +156,7 @@ class RealPaths:
 
     @cached_property
     def living(self) -> list[int]:
-        """The positions of the cells that decide something; they are only looked for if there is a path."""
+        """The positions of the cells that are not dead; they are computed only if there is a path to translate."""
         # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
         clearings = dead_cells(self.instance) if self.clears else ()
         dead = {position for clearing in clearings for position, _ in clearing.cells}

@@ -1,4 +1,5 @@
-"""The search of a known failure: its mistake in the smallest bounds, and each change that ends it; and what it shows.
+"""Searches a known failure in its smallest bounds: with its mistake, and with each change that ends it; and says what
+the searches show.
 
 In:  a `Failure` of the library, and a session.
 Out: a `Searched` failure, which knows whether it is as the library says; facts about it in words.
@@ -37,7 +38,7 @@ class Ended:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search went as far as the library says."""
+        """Whether the search went as far as the library of known failures records."""
         explored = self.run.explored
         return explored.exhausted if self.change.explored is None else explored.is_complete
 
@@ -68,12 +69,13 @@ class Searched:
 
     @property
     def has_difference(self) -> bool:
-        """Whether something is not as the library says."""
+        """Whether a result differs from the library's record."""
         return bool(self.differs)
 
     @property
     def differs(self) -> list[str]:
-        """What is not as the library says, in words; empty if everything is, or if nothing was searched."""
+        """The results that differ from the library's record, in words; empty if none differs, or if nothing was
+        searched."""
         history = self.failure.history
         if history is None or self.verdict is None or self.run is None:
             return []
@@ -163,12 +165,12 @@ EVENTS = {
     "power_losses": ("power loss", "power losses"),
     "retries": ("retry", "retries"),
 }
-"""One event, and several, where the name of the budget does not say it."""
+"""The singular and the plural of an event, for budgets whose names are not the word."""
 
 ELECTIONS = "elections"
 
 KINDS = {"preferred_elections": "preferred", "unclean_elections": "unclean"}
-"""Budgets of elections of a kind, which are counted among all elections, too."""
+"""Budgets of elections of one kind, each with its word; these elections also count among all elections."""
 
 
 def events(happens: Mapping[str, int]) -> str:

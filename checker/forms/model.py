@@ -41,13 +41,13 @@ MOST_ABSENT = 3
 """The most properties that are named although they do not apply to the configuration."""
 
 NEEDED = 4
-"""The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
+"""How many signs of BASICS are always explained: almost every history of Kafka has the first ones."""
 
 MOST_SHOWN = 2
-"""The most histories that are named; if there are more, only the first and the folder are named."""
+"""The most traces that the next commands name; if there are more, they name only the first trace and the folder."""
 
 FURTHER = 2
-"""How many steps further the proposed search goes."""
+"""How many steps deeper the proposed further search goes."""
 
 Command = tuple[str, str]
 """A command, and what it does."""
@@ -89,7 +89,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _simulated(options: Options, target: str, session: SearchSession) -> CommandResult:
-    """Walk, shorten the failures found, and write traces."""
+    """Simulate the model by random walks, shorten the failures that they find, and write traces."""
     from isrcheck.checker.running import simulation  # imported here because few commands simulate
     from isrcheck.checker.simulation.walks import SimulationRequest
 
@@ -134,7 +134,7 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
 
 
 def _reduction(options: Options) -> AskedReduction:
-    """Whether and how the search makes its states fewer. Raises UsageError."""
+    """The reduction that the options ask for: whether and how the search visits fewer states. Raises UsageError."""
     search = options.search
     needs = (
         ("--no-reduction", search.no_reduction, "switches it off"),
@@ -178,7 +178,8 @@ def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 
 def _checked(run: Run, width: int) -> list[str]:
-    """Say what was checked: the model, the searched histories, the settings, the faults, and how much that was."""
+    """Return lines that say what was checked: the model, the searched histories, the settings, the faults, and how many
+    states that took."""
     instance = run.exploration.instance
     _, faults, search = search_summary(run)
     differs = heading(instance).partition(", ")[2]
@@ -235,7 +236,8 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the failure whose history is shown: the first declared one of the gravest verdict."""
+    """Return the name of the property whose failure is shown as a history: the first declared one with the gravest
+    verdict."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:
@@ -284,7 +286,7 @@ def next_commands(run: Run, shown: str | None, words: Sequence[str]) -> list[Com
 
 
 def _histories(run: Run, shown: str | None) -> list[Command]:
-    """The traces, that of the shown history first."""
+    """The commands that show the written traces, that of the shown history first."""
     first = [name for name in run.traces if name == shown]
     others = [name for name in run.traces if name != shown]
     commands = [(run.show(run.traces[name]), "explains this history") for name in first]
@@ -297,7 +299,7 @@ def _histories(run: Run, shown: str | None) -> list[Command]:
 
 
 def _decided(run: Run, words: Sequence[str]) -> list[Command]:
-    """What may decide a search that was cut short, or a property that no engine judged."""
+    """The commands that may decide what is open, if the search was cut short or no engine judged a property."""
     match run.exploration.stopped:
         case "seconds" | "interrupt":
             return [(run.command, "searches without a time limit")]
@@ -310,7 +312,7 @@ def _decided(run: Run, words: Sequence[str]) -> list[Command]:
 
 
 def _further(run: Run) -> list[Command]:
-    """The search of longer histories, if there are any."""
+    """The command that searches longer histories, if there are any."""
     depth = run.exploration.limits.depth
     if depth is None or run.exploration.exhausted:
         return []
@@ -327,7 +329,7 @@ def _proofs(run: Run) -> list[Command]:
 
 
 def _mutants(run: Run) -> list[Command]:
-    """Mutation, which tells whether the properties would notice a fault of the model."""
+    """The command for mutation testing, which tells whether the properties would notice a fault of the model."""
     words = [word for word in run.command_words[1:] if word not in ("--prove", "--symmetry", "--no-reduction")]
     if run.engine != "local" or run.part(DiskSummary) is not None:
         return []

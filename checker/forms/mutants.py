@@ -44,7 +44,7 @@ MOST_MUTANTS = 100
 
 
 class Fate(StrEnum):
-    """The fate of a mutant; NOT_ASKED: the configuration disables its action, so it was not searched."""
+    """The fate of a mutant. NOT_ASKED: the mutant was not searched, because the configuration disables its action."""
 
     KILLED = "killed"
     NO_DIFFERENCE = "makes no difference"
@@ -263,7 +263,8 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures graver than `known`, the first with the shortest path, if any is graver."""
+        """Return the failure with the shortest path among those that are graver than the `known` ones (of several, the
+        first); None if none is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)

@@ -183,7 +183,7 @@ def graphml(drawn: StateGraph) -> str:
 
 
 def page(drawn: StateGraph) -> Page:
-    """Make the page."""
+    """Return the state graph as an HTML page."""
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     panel = element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite")
     figures = element("p", _figures(drawn))

@@ -61,20 +61,20 @@ class Node:
     fields: dict[str, str]
     states: int = 0
     initial: int = 0
-    """How many of the states are initial; the next three fields are such counts, too."""
+    """How many of the states are initial."""
 
     dead_ends: int = 0
     unexpanded: int = 0
-    """At the bound."""
+    """How many of the states are at the bound, and so not expanded."""
 
     outside: int = 0
-    """Of the constraint."""
+    """How many of the states are outside the constraint, and so not expanded."""
 
     failing: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The number of states in which a property fails, by the property and its verdict."""
 
     component: int | None = None
-    """The number of its strongly connected component, if that has several nodes."""
+    """The number of the node's strongly connected component, if that has several nodes."""
 
 
 @dataclass
@@ -86,13 +86,13 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The actions, each with its number of steps if it has several."""
+        """The names of the actions, each with its number of steps if it takes several."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph."""
+    """The state graph of a model: its nodes and edges, and figures about it."""
 
     instance: Instance
     fold: tuple[str, ...]
@@ -172,7 +172,8 @@ def state_graph(
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
-    """Raise an error if the graph is incomplete, because an incomplete graph would mislead."""
+    """Raise an error if the search did not reach all states within the bound, because an incomplete graph would
+    mislead."""
     result, limits = search.result, search.context.limits
     if result.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -353,7 +354,7 @@ class _GraphBuilder:
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """The properties that are judged only if every state is expanded, and therefore not here."""
+        """The properties that are not judged, because that takes a graph in which every state is expanded."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     def judge_range(self) -> None:

@@ -21,7 +21,8 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages import UsageError
 
 MOST_STARTS = 10_000
-"""With more initial states, the effect of a budget on them is not examined: then no proof is independent of it."""
+"""The most initial states for which the effect of a budget on them is examined; with more, every proof counts as
+dependent on the budget."""
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:

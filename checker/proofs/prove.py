@@ -96,11 +96,11 @@ class Induction:
     """The result of `induct`, by the names of properties and lemmas."""
 
     kept: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Those that every step preserves, each with the properties and lemmas that its proof uses."""
+    """The claims that every step preserves, each with the properties and lemmas that its proof uses."""
     broken: dict[str, CounterexampleToInduction] = field(default_factory=dict)
-    """Those that a step violates."""
+    """The claims that a step violates, each with a counterexample to induction."""
     unknown: dict[str, Answer] = field(default_factory=dict)
-    """Those that Z3 did not decide."""
+    """The claims that Z3 did not decide, each with the reason."""
 
     def note(self, claim: str, result: frozenset[str] | CounterexampleToInduction | Answer) -> None:
         """Note the result for a property or lemma."""
@@ -144,7 +144,8 @@ def induct(
 def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """Those of `assumed` with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
+    """The claims among `assumed` that suffice for every step to preserve `claim`; or a counterexample to induction; or
+    the reason why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(name): name for name in assumed}
     used: set[str] = set()
@@ -162,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """Those of the proposed lemmas that are true in every initial state; the sample has SOME of these states."""
+    """The proposed lemmas that are true in every initial state; the sample has SOME of these states."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -421,7 +422,7 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether a property is left to prove, or `in_range` as the premise of an earlier proof."""
+        """Whether something is left to prove: a property, or `in_range` as the premise of an earlier proof."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:

@@ -92,7 +92,7 @@ class AbstractEvaluator(Evaluator):
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Evaluate a property, as in Evaluator."""
+        """Evaluate a property in states of the abstraction; for the result, see `Evaluator.ask`."""
         self.read = {}
         return super().ask(function, states, taken)
 
@@ -154,7 +154,7 @@ class AbstractEvaluator(Evaluator):
                 state.cells[cell] = self.choose(condition, written, old)
 
     def assign(self, variable: ir.Variable, value: Value) -> None:
-        """Give a local a value; within a loop, note that."""
+        """Give a local variable a value; within a loop, note that the loop writes it."""
         self._note(variable, TRUE)
         super().assign(variable, value)
 
@@ -461,7 +461,7 @@ class UnboundedAbstraction:
 
 
 class _Watched:
-    """A configuration that notes whether an entry without a fixed value (an open entry) is read."""
+    """A configuration that notes whether an open entry (one without a fixed value) is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

@@ -195,14 +195,14 @@ class Sorts:
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
-        """Whether the text and the bounds alone determine an end of a range, and show it."""
+        """Whether the text of the model and the bounds alone determine an end of a range, as a plain number."""
         match end:
             case ir.Setting(entry):
                 return self.instance.model.entries[entry].is_bound
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """The sorts in a routine, which is read once."""
+        """Read a routine, once, and return the sorts of its values."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
@@ -405,7 +405,7 @@ class _Reading:
             self.fault(self.value(part), span, fault)
 
     def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
-        """Numbers are compared, each with the next."""
+        """Read a comparison, or a chain of comparisons, in which each number is compared with the next."""
         values = [self.value(side) for side in sides]
         for left, sign, right in zip(values, signs, values[1:], strict=False):
             if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) or whole in self.sorts.unordered:

@@ -64,17 +64,17 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """One property of one search."""
+    """The result of one property in one search."""
 
     verdict: Verdict
     text: str
-    """The text of its table cell."""
+    """The text of the property's cell in the table."""
     outcome: Outcome
     traces: tuple[TraceFile, ...] = ()
     is_recorded: bool = False
     """Whether models/verdicts.toml expects this failure."""
     mark: str = ""
-    """The difference from that file, if any."""
+    """How the result differs from models/verdicts.toml, if it does."""
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
@@ -84,12 +84,12 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """One search."""
+    """One search of a report, with its results and traces."""
 
     title: str
     instance: Instance | None
     run: Run | None
-    """None if the search did not take place."""
+    """The results of the search; None if the search did not take place."""
 
     judged: tuple[PropertyResult, ...]
     """The results of its properties; empty for a side search, which does not decide the verdict."""
@@ -104,7 +104,7 @@ class SearchReport:
     """Traces that show no verdict, such as those of failed proofs."""
 
     lines: tuple[str, ...] = ()
-    """The text about proofs."""
+    """The lines of text about proofs."""
 
     @property
     def model(self) -> Model | None:
@@ -168,7 +168,7 @@ class ReportContent:
     """The command as typed."""
 
     text: str = ""
-    """The output of the command, with all details."""
+    """The output of the command, as with --details."""
 
     code: int = exit_codes.SAFE
     is_cut: bool = False

@@ -97,7 +97,8 @@ class Exploration:
     judged: int = 0
     """The depth to which every state was reached and judged."""
     stopped: str | None = None
-    """Why it ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or None."""
+    """Why the search ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or
+    None."""
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
@@ -106,8 +107,8 @@ class Exploration:
     outside: int = 0
     """The number of successors that the model's constraint excludes."""
     findings: dict[str, Findings] = field(default_factory=dict)
-    """By property. An implicit property has an entry only if something was found; that of `in_range` counts steps, and
-    evaluations of properties, that leave a declared range."""
+    """The findings by name of property. An implicit property has an entry only if something was found; that of
+    `in_range` counts steps, and evaluations of properties, that leave a declared range."""
     reached: ReachedStates | None = None
     reduction: str = ""
     """Which states represent others, so that all counts are of representatives; empty: every state was visited."""
@@ -167,7 +168,7 @@ class BmcResult:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that was requested was checked."""
+        """Whether every requested depth was checked."""
         return self.stopped in (None, "decided")
 
 
@@ -209,7 +210,7 @@ def plain_data_of(exploration: Exploration) -> PlainData:
 
 
 def _whole(value: int | list[int]) -> int | list[int]:
-    """Python's integers, also where an engine counted with NumPy's."""
+    """A count, or a list of counts, as Python's integers, even if an engine counted with NumPy's."""
     return [int(count) for count in value] if isinstance(value, list) else int(value)
 
 

@@ -45,7 +45,7 @@ class Proof:
 
 
 FALSE_INITIALLY = "it is false in an initial state"
-"""Why a claim cannot be inductive: an attempt without a step."""
+"""The reason of an attempt that fails already in an initial state, so that no step shows it."""
 
 
 @dataclass(frozen=True)

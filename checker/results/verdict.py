@@ -54,7 +54,7 @@ class Verdict:
     violating: int = 0
     """The number of states or transitions that violate or reach the property."""
     path: StepPath | None = None
-    """A shortest path to the first of them."""
+    """A shortest path to the first violating (or reached) state or transition."""
     permitted: Finding | None = None
     """A failure that the configuration permits, even if the verdict is graver."""
     note: str = ""
@@ -64,7 +64,7 @@ class Verdict:
     is_unproved: bool = False
     """Whether a proof was looked for and not found."""
     is_unattempted: bool = False
-    """Whether there was no time to look for a proof."""
+    """Whether no proof was looked for, because the time was over."""
 
     @property
     def failing_paths(self) -> list[tuple[str, StepPath, str]]:
@@ -100,7 +100,8 @@ class Verdict:
 
     @property
     def _repeated(self) -> str:
-        """Where the last step of a path leads, if the path shows an endless behaviour."""
+        """A text that says to which earlier step the last step of a path returns, if the path shows an endless
+        behaviour; otherwise empty."""
         path = self.path
         if path is None or path.loop is None:
             return ""

@@ -57,7 +57,7 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 Report = Callable[[Progress], None]
 
 Search = Callable[[Kernel, Limits, Report], tuple[Exploration, tuple[Part, ...]]]
-"""Searches with a kernel within limits, and reports its progress."""
+"""A function that searches with a kernel within limits, and reports the progress."""
 
 # --------------------------------------------------------------------------------------------- preparing a search
 
@@ -65,12 +65,13 @@ QUIET = 1.0
 """Progress is reported only after this many seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""Returns the kernel of an instance; before compiling a kernel, calls the second argument with a message."""
+"""A function that returns the kernel of an instance; before it compiles a kernel, it calls its second argument with a
+message."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a search."""
+    """What is ready before a search begins: the kernel, and the enumerated initial states."""
 
     kernel: Kernel
     seconds: float
@@ -128,7 +129,7 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
 
 @dataclass(frozen=True)
 class AskedReduction:
-    """Whether and how a search makes its states fewer."""
+    """The requested reduction of a search: whether and how it visits fewer states."""
 
     is_sought: bool = False
     symmetry: bool = False
@@ -142,12 +143,13 @@ class AskedReduction:
 
     @classmethod
     def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
-        """What `check MODEL` does: dead cells are cleared, and declared symmetries, or all symmetries, are used."""
+        """The reduction of `check MODEL`: dead cells are cleared, and declared symmetries, or all symmetries, are
+        used."""
         return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
 
     @classmethod
     def switched_off(cls) -> AskedReduction:
-        """What `check MODEL --no-reduction` does."""
+        """The request of `check MODEL --no-reduction`: no reduction."""
         return cls(words=" --no-reduction")
 
 
@@ -157,7 +159,7 @@ EVERY_STATE = AskedReduction()
 def reduction_for(
     needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
 ) -> AskedReduction:
-    """Whether and how a search makes its states fewer. Raises UsageError if symmetry excludes another option.
+    """The reduction that the options ask for. Raises UsageError if symmetry excludes another option.
 
     `needs` are the options that need every state: each as the user writes it, whether it is chosen, and what it does.
     `symmetry` is the option of that name as the user writes it, and `is_off` whether every reduction is switched off.
@@ -305,7 +307,8 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, as far as it pays; and the remark of a report on one that is not possible."""
+        """The reduction of a search, without the clearings that do not pay; and the remark for a report on a reduction
+        that is not possible."""
         reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.

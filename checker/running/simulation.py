@@ -40,7 +40,7 @@ SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""
 
 COUNTED = ("asked", "depth", "seed", "weights", "walks", "visited", "steps", "longest", "ended", "generated")
-"""The members of a simulation that the object of `--json` has."""
+"""The fields of a `Simulation` that the object of `--json` contains."""
 
 MOST_VALUES, MOST_LISTED = 8, 100
 """The most values of a field that are listed as never seen, in text and in an object."""
@@ -212,7 +212,7 @@ def _totals(simulation: Simulation) -> list[str]:
 
 
 def _coverage(simulation: Simulation) -> list[str]:
-    """Return warnings: what no walk did or saw."""
+    """Return warnings about actions that no walk enabled or took, and values that no walk saw."""
     instance = simulation.instance
     off = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
     remarks = {
