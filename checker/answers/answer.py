@@ -87,8 +87,8 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key for sizes: how many settings change, whose settings they are (brokers before topics before
-        clients), and how many need a restart."""
+        """The sort key for sizes: how many settings change, whose settings they are (positions in OWNERS, the greatest
+        first), and how many need a restart."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -335,7 +335,7 @@ class Answer:
 
     @property
     def is_allowed(self) -> bool:
-        """Whether an acknowledged record can be lost, but the settings promise no more."""
+        """Whether an acknowledged record can be lost because the settings allow it, so that no promise is broken."""
         if self.loss is not None and self.loss.fails:
             return self.loss.word is Word.PERMITTED
         return self.loses_with_one_broker

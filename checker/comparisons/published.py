@@ -81,7 +81,7 @@ class TlcTable:
     """The names of the leading cells, each with what reads the cell from a line."""
     figures: tuple[str, ...]
     means: str
-    """A legend for the figures, which is printed below the table."""
+    """A legend for the figures, which the last line about the table shows."""
     figures_of: Callable[[Exploration], dict[str, str]]
     """Takes the figures from the result of a search."""
     deadlock: bool = True

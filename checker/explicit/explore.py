@@ -191,7 +191,8 @@ class Search:
 
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
-"""Limits of `first_states`: it stops after FIRST_LEVELS levels, or at a level with MANY_OF_A_LEVEL states."""
+"""Limits of `first_states`: it stops after FIRST_LEVELS levels, or at the first level with at least MANY_OF_A_LEVEL
+states."""
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:

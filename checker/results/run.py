@@ -85,7 +85,7 @@ class Part:
 PartKind = TypeVar("PartKind", bound=Part)
 
 WITHOUT_PARTS = {"proofs": None, "z3": None, "spark": None, "disk": None}
-"""The keys of all parts, with the value that stands in the object of a run without the part."""
+"""The parts that the object of every run has, with the value for a run without the part."""
 
 
 @dataclass(frozen=True)

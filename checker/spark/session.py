@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 LEAST_VERSION = 17
 SECONDS_TO_ANSWER = 30.0
-"""How long `java -version` may take, on a busy machine too."""
+"""How many seconds `java -version` may take, even on a busy machine."""
 
 MODULE = "--add-modules=jdk.incubator.vector"
 LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
@@ -92,7 +92,7 @@ def java_home(scratch: Path) -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    """Programs that may be a Java, best first."""
+    """Yield the paths of programs that may be a Java, the preferred ones first."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home).absolute() / "bin" / "java"
     if program := shutil.which("java"):
@@ -381,7 +381,8 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear PySpark's variables: nothing else holds Java's input open, so Java then ends."""
+    """If Java fails to start, clear PySpark's variables: they alone hold Java's input open, and Java ends when its
+    input is closed."""
     try:
         yield
     except BaseException as error:

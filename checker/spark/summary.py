@@ -56,11 +56,11 @@ class SparkSummary(Part):
     starts: int = 0
     """The number of states that were divided into the parts."""
     split_depth: int = 0
-    """The depth of these states."""
+    """The depth of the states that were divided into the parts."""
     ended: int = 0
     """The number of parts that were searched to their end."""
     overlap: Overlap | None = None
-    """Known if all parts were searched to their end."""
+    """Which parts found the same states; None unless all parts were searched to their end."""
     shuffled: int = 0
     """In mode SEARCH, the bytes of successors that moved between the shards."""
     start_seconds: float = 0.0

@@ -117,7 +117,8 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message if no combination can be searched; `why` is the reason for the first combination."""
+    """Return the message for a sweep of which no combination can be searched; `why` is the reason for the first
+    combination."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -192,11 +193,11 @@ class Case:
     """One search, as plain data that can be sent to another process."""
 
     position: int
-    """Its row in the table, from 0."""
+    """The position of the case's row in the table, from 0."""
     name: str
     """The varied values."""
     target: str
-    """The model."""
+    """The name of the model on the command line."""
     subject: InstanceSpecification
     count_all: bool
     limits: Limits
@@ -333,5 +334,5 @@ def _search(case: Case, deadline: float | None) -> PlainData:
 
 
 def _within(case: Case, seconds: float | None) -> Case:
-    """The case with another time limit."""
+    """The case with this time limit in place of its own."""
     return replace(case, limits=replace(case.limits, seconds=seconds))

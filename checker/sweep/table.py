@@ -113,7 +113,7 @@ class SweepTable:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """All verdicts, row by row."""
+        """The verdicts of all runs, row by row."""
         return [verdict for run in self.runs for verdict in run.verdicts]
 
     @property

@@ -157,7 +157,7 @@ class _BoundedModelChecker:
             self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether there is a path of this length: found by a random walk, or else by Z3."""
+        """Whether a path of this length exists; a random walk finds one, or else Z3 decides."""
         chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
@@ -175,7 +175,8 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal at this depth, and range errors: at this depth and, with `expands`, in the next step."""
+        """Look for every open goal at this depth, and for range errors: at this depth and, with `expands`, in the next
+        step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]

@@ -198,7 +198,7 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
 
 
 Holds = Callable[[int], bool]
-"""Whether a literal is true in an assignment."""
+"""A function that says whether a literal is true in an assignment."""
 
 Options = Sequence[int]
 """Literals of which exactly one is true."""
@@ -249,7 +249,7 @@ def _yielded(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 class _Generated:
-    """The states that generators make: which one, and its arguments."""
+    """The choice of a state that generators make: the generator, and its arguments."""
 
     def __init__(self, instance: Instance, evaluator: Evaluator) -> None:
         self.instance = instance

@@ -173,7 +173,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
 
 
 def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
-    """Return the rows of a run for each table; `edges` are its sampled edges."""
+    """Return the rows of a run for each table; `edges` are the sampled steps of the run."""
     answer = as_object(run)
     spark = answer["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
