@@ -221,9 +221,9 @@ class Tried:
     change: Change
     finding: Finding
     availability: Mapping[Question, Finding] | None = None
-    """Whether writes and reads work with brokers down; None if there was no such question."""
+    """Whether writes and reads work with brokers down, after the change; None if that was not asked."""
     survives_one: Finding | None = None
-    """Whether the loss of one broker was survived; None if there was no such question."""
+    """Whether a committed record survives the loss of one broker, after the change; None if that was not asked."""
 
     @property
     def is_gone(self) -> bool:
@@ -294,7 +294,7 @@ class Answer:
     changes: Sequence[Tried] = ()
     """Equally small changes with which no acknowledged record is lost; empty if no change helps."""
     why_no_change: str = ""
-    """The reason why there is no such change."""
+    """The reason why no change is proposed."""
     is_interrupted: bool = False
     """Whether Ctrl-C ended the questions early."""
 
@@ -310,7 +310,7 @@ class Answer:
 
     @property
     def every_finding(self) -> list[Finding]:
-        """All findings, also those with changes that were tried."""
+        """All findings about the cluster, and those about the cluster with each change that was tried."""
         changes = [*self.changes, *(tried for exposure in self.exposures for tried in exposure.avoided_by)]
         of_defects = [exposure.finding for exposure in self.exposures]
         of_changes = [finding for tried in changes for finding in (tried.finding, tried.survives_one) if finding]
@@ -342,8 +342,8 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects of the release to which the case is exposed, without those of disks: those that lose an
-        acknowledged record come first."""
+        """The known defects of the release to which the case is exposed, except those that need a loss of power or of a
+        disk; defects that lose an acknowledged record come first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
@@ -355,7 +355,8 @@ class Answer:
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The known defects of the release to which the case may be exposed, without those of disks."""
+        """The known defects of the release whose exposure is undecided, except those that need a loss of power or of a
+        disk."""
         return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
@@ -370,7 +371,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why no search can answer for this cluster, or None."""
+        """The reason why no search can answer for this cluster, or None."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -381,7 +382,7 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why there is no answer for this cluster, or None."""
+        """The reason why there is no answer for this cluster, or None."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None
@@ -430,11 +431,11 @@ class Answer:
 
     @property
     def headline(self) -> str:
-        """The first line."""
+        """The first line of the answer."""
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line of an answer of this kind."""
+        """The first line that an answer of this kind has for the cluster."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
@@ -508,7 +509,7 @@ class Doctored:
 
     answers: Sequence[Answer]
     files: Mapping[Path, str]
-    """The traces that were written, each with what it shows."""
+    """The trace files that were written, each with a text that says what it shows."""
     code: int
     """The exit code."""
 

@@ -93,7 +93,8 @@ class Asking:
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
-    """Returns the seconds of the command that are left (None: no limit), of which this case gets the `part`."""
+    """A function that returns the seconds that the command has left (None: no limit); this case gets the `part` of
+    them."""
     tell: Callable[[str], None] = lambda text: None
     """Writes the current question to stderr."""
     part: float = 1.0
@@ -229,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
     if is_open:
         why = INTERRUPTED if asking.is_interrupted else OUT_OF_TIME
         return replace(answer, why_no_change=f"not every change could be tried: {why}")
-    return replace(answer, why_no_change="no one or two settings prevent it")
+    return replace(answer, why_no_change="no change of one or two settings prevents it")
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
@@ -250,9 +251,9 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Try the single settings that avoid an exposure; all that do, the smallest first.
+    """Try changes of one setting, and return the exposure with all of them that avoid it, the smallest first.
 
-    Only those that the library names are tried; if none of them helps in this case, all others.
+    First the changes that the library names are tried; all others are tried only if none of these helps.
     """
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
@@ -370,7 +371,7 @@ class Searches:
         self.several: SideBySide | None = None
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions."""
+        """Begin the searches for these questions, side by side if possible."""
         count = min(limits.threads, MOST_PROCESSES)
         if self.searcher is None and (count == 1 or len(questions) <= 1):
             return
@@ -418,7 +419,7 @@ SHOWN = {
     Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
     Topic.DISK: "how a lost disk loses a record",
 }
-"""What the traces of an answer show, apart from those of known failures."""
+"""For each topic of a question, what the trace of its finding shows."""
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:

@@ -248,7 +248,7 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with these entries, as on the command line. Raises UsageError."""
+    """The instance of a model with these configuration entries, given as on the command line. Raises UsageError."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:

@@ -168,13 +168,15 @@ _MECHANISMS = """
     replicas_of_partition_0 DELETION_IS_ANSWERED FETCH_IS_SPLIT
 """
 MECHANISMS = frozenset(_MECHANISMS.split())
-"""The entries of mechanisms that a configuration can lack: then a mistake of such a mechanism has no effect."""
+"""The entries that switch mechanisms on: in a configuration without a mechanism, a mistake of that mechanism has no
+effect."""
 
 
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
-    """The mechanisms without which a switch that is a mistake has no effect: those of every history that it has. A
-    later generation may repair more than the mistake of one failure, so its switches do not count here."""
+    """The mechanisms without which a switch that is a mistake has no effect: the mechanisms that every history with
+    this mistake uses. A later generation may repair more than the mistake of one failure, so its switches do not count
+    here."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -271,7 +273,8 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """The depth to which a search with so many replicas goes, if it would go to `depth` with three of them."""
+    """The depth to which a search with so many replicas goes (None: to the end), if a search with three replicas goes
+    to `depth`."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -556,7 +559,8 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
 
 
 def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
-    """An instance that starts from one committed record on all replicas, of which the first ones are in sync."""
+    """An instance that starts from one committed record on all replicas, of which the first `in_sync` are in sync, and
+    with `down` brokers down."""
     replicas, controller = case.replication_factor, _controller(case)
     bounds = {
         "records": 2,
@@ -701,7 +705,7 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
-    """The searches for the goals that must be reachable in these searches, each once."""
+    """The witnesses of these searches: one search for each goal that they must be able to reach."""
     by_identity: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):

@@ -74,7 +74,7 @@ class Case:
     """One of "0", "1" and "all"."""
     replication_factor: int = 3
     min_insync_replicas: int = 1
-    """At most `replication_factor` + 1: every larger number has the same effect."""
+    """min.insync.replicas, but at most `replication_factor` + 1: every larger number has the same effect."""
     unclean_election: bool = False
     leader_rebalance: bool = True
     """auto.leader.rebalance.enable."""
@@ -85,7 +85,7 @@ class Case:
     max_in_flight_requests: int = 5
     """1 or 5, because more make no difference for the few records of a search."""
     numbering: tuple[tuple[str, int], ...] = ()
-    """The model's entries for what the release of the clients and brokers does with sequence numbers."""
+    """The entries of the model that say how this release's clients and brokers handle sequence numbers."""
     transactions: tuple[tuple[str, str], ...] = ()
     """The generation of the model `transactions`, as the entry `protocol`, and its entries; empty without any."""
 
@@ -179,7 +179,8 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    """The record that is read was committed before, and what is committed does not depend on acks."""
+    """The question is about reading a record that was committed before, and which records are committed does not depend
+    on acks."""
     return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
 
 
@@ -196,7 +197,7 @@ def _above(case: Case, _: Question) -> Case:
 
 
 def _alone(case: Case, _: Question) -> Case:
-    """Without a second replica nobody else can be elected, cleanly or not."""
+    """Without a second replica no other broker can be elected, cleanly or not."""
     return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
 
 
@@ -303,7 +304,7 @@ TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
-"""Promises about acknowledged records: without acks=all there are no such promises."""
+"""The promises about acknowledged records, which a producer has only with acks=all."""
 
 LOSSES = ("power_losses", "disk_losses")
 """The budgets of faults that lose data: the answer does not depend on failures that need them, but reports them."""
@@ -334,7 +335,8 @@ READ = {
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
 
-    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller may differ.
+    With a `case`, whether a cluster of the release with these settings has the failure: the protocol of the cluster may
+    be older than the release, and its controller may be of the other kind.
     """
     if failure.since == NO_RELEASE:
         return False
@@ -350,7 +352,8 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a cluster has one of these entries: of the model `transactions`, if that shows the failure."""
+    """Whether a cluster has one of these entries; they are entries of the model `transactions` if that model shows the
+    failure."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:

@@ -42,8 +42,8 @@ def texts_digest() -> str:
 
 
 class Recorded:
-    """Answers from the record. `outdated` says, after an answer that the record has only for other models or searches,
-    why it was not used; empty otherwise."""
+    """Answers questions from the record. If an answer was recorded with other models or searches, it is not used, and
+    `outdated` says why; otherwise `outdated` is empty."""
 
     def __init__(self, record: Record | None = None) -> None:
         """Without a `record`, the record of the package is used; if it cannot be read, it counts as empty."""
@@ -52,7 +52,7 @@ class Recorded:
 
     @cached_property
     def record(self) -> Record | None:
-        """The record; None if there is no record, or if it cannot be read."""
+        """The record that answers are read from; None if there is no record, or if it cannot be read."""
         if self._given is not None:
             return self._given
         try:
@@ -65,7 +65,8 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if the record has no answer, or one of other searches or models."""
+        """The recorded answer; None if the record has no answer, or only one that was found with other searches or
+        models."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:

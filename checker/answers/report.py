@@ -59,7 +59,7 @@ class Now:
 
 
 def now_of(clusters: Iterable[Cluster]) -> Now:
-    """Return the state of all partitions of these clusters."""
+    """Sort the partitions of these clusters into groups by what is wrong with them now."""
     groups: tuple[list[Partition], ...] = ([], [], [])
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
@@ -156,8 +156,8 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what `defects` by which partitions lose records do to the topics in which coordinators keep what clients
-    committed."""
+    """Yield lines that say what `defects` (by which partitions lose records) do to the topics in which coordinators
+    store transactions and committed offsets."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
@@ -297,7 +297,8 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
-    """Return three lines for each defect: its title, what it takes, and what avoids it; and the advice as a detail."""
+    """Return three lines for each defect: its title, which events it takes, and what avoids it; with `details` also the
+    advice."""
     rows: list[tuple[str, str]] = []
     for exposure in answer.exposed:
         rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))

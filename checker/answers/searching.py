@@ -235,7 +235,7 @@ class EarlyAnswer(ProgressLine):
     def report(self, progress: Progress) -> None:
         """Report the progress of a search."""
         judged = max(progress.depth - 1, 0)
-        self.tell(f"so far: nothing to depth {judged}, {progress.distinct:,} states", progress.seconds)
+        self.tell(f"so far: no failure to depth {judged}, {progress.distinct:,} states", progress.seconds)
 
 
 # --- Several searches side by side ---
@@ -272,7 +272,8 @@ class _Worker:
         self.task: _Task | None = None
 
     def begin(self, task: _Task, limits: Limits, left: float | None) -> None:
-        """Begin a search; if the process has ended, the search ends when it is waited for."""
+        """Begin a search in this process. If the process has died, that is noticed when the outcome of the search is
+        awaited."""
         self.task = task
         with suppress(OSError):
             self.pipe.send((task.search, limits, left))
@@ -362,7 +363,7 @@ class SideBySide:
         self.workers = []
 
     def _seconds(self, task: _Task) -> float | None:
-        """The time limit of a search that waits, and begins now."""
+        """The time limit, in seconds, of a waiting search that begins now."""
         left = self.left()
         if not task.weight or left is None:
             return task.limits.seconds
@@ -435,7 +436,7 @@ def _answer(make: InThisProcess, search: Search, limits: Limits, signals: list[i
 
 @contextmanager
 def _interruptible(signals: list[int]) -> Iterator[None]:
-    """Within this context, the first request to terminate raises KeyboardInterrupt, and later ones do nothing."""
+    """Within this context, the first signal to terminate raises KeyboardInterrupt, and later signals do nothing."""
 
     def note(number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

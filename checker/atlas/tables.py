@@ -230,8 +230,8 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
-    """The releases of a group, from the oldest to the newest, for each mode. A range leaves out no release of its mode
-    between its ends, and a mode is named if releases of the range have the other mode as well."""
+    """The releases of a group, from the oldest to the newest, for each mode. A range contains every release of its mode
+    between its two ends. The mode is named only if releases of the range also exist in the other mode."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -336,7 +336,8 @@ NONE_KNOWN = Words(Grave.NOTHING, "none known")
 
 @dataclass(frozen=True)
 class _Phrases:
-    """The words of an answer: what happens if the property fails, what does not if it holds, and who permits it."""
+    """The phrases for the answers to a kind of question: what happens if the property fails, what does not happen if it
+    holds, and what permits the failure."""
 
     happens: str
     never: str
@@ -387,7 +388,8 @@ def reached(finding: Finding) -> str:
 
 
 def available(findings: Mapping[Question, Finding | None]) -> Words:
-    """Say with how many brokers down something works: for every set of so many, and for how many larger sets."""
+    """Say with how many brokers down something works whichever brokers these are, and for how many sets of more brokers
+    it works as well."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -547,7 +549,8 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
 @dataclass(frozen=True)
 class Row:
-    """Cases with the same answers: all combinations of `values`, which are a set of texts for each setting.
+    """A row: cases with the same answers. They are all combinations of `values`, which has for each setting the set of
+    its values as text.
 
     Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them.
     """

@@ -51,7 +51,7 @@ class Producer:
     is_idempotent: Setting[bool]
     has_transactions: bool
     numbering: Mapping[str, int]
-    """The model's entries for what this release does with sequence numbers, at the client and at brokers."""
+    """The entries of the model that say how clients and brokers of this release handle sequence numbers."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
 
@@ -442,7 +442,8 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return what is given about the coordinators' log, and the reason why nothing can be appended to it, or None."""
+    """Return the given settings of the coordinators' log, and the reason why nothing can be appended to that log, or
+    None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = None

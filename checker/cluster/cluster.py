@@ -83,7 +83,7 @@ class Cluster:
     """The settings that the report shows."""
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
-    """What the files do not say, and what is assumed instead."""
+    """A line for each fact that the files do not give, with the assumption that is made instead."""
 
     @property
     def release(self) -> Version:
@@ -103,7 +103,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Reading:
-    """A cluster for each distinct configuration of a topic, and remarks on what is missing in the files."""
+    """The files as read: a `Cluster` for each distinct configuration of a topic, and remarks on what is missing in the
+    files."""
 
     clusters: tuple[Cluster, ...]
     remarks: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ class Partition:
     """The eligible leader replicas. This field and the next are also empty if the tool does not show them."""
     last_known_elr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
-    """Replicas that a reassignment under way adds; the next field has those that it removes."""
+    """The replicas that a running reassignment adds; the next field has the replicas that it removes."""
     removing: tuple[int, ...] = ()
     strangers: tuple[int, ...] = ()
     """Brokers in the ELR that are not replicas: a reassignment removed them."""
@@ -415,7 +415,8 @@ def is_described(lines: Sequence[str]) -> bool:
 
 
 FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+"""The first release whose kafka-topics prints the fields Elr and LastKnownElr, and whose KRaft brokers supply their
+values."""
 
 _AFTER_IT = "the answer is for the replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
@@ -432,7 +433,7 @@ class DescribedTopic:
 
     name: str
     properties: tuple[Property, ...]
-    """Its settings, among them replication.factor if the output shows it."""
+    """The settings of the topic, among them replication.factor if the output shows it."""
     partitions: tuple[Partition, ...]
     """The described partitions, in the order of their numbers."""
     ignored: tuple[Ignored, ...]
@@ -534,7 +535,8 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield what is missing in the output, and what the answer is about where partitions of the topics differ."""
+    """Yield remarks on what is missing in the output, and on which partitions the answer is about if the partitions of
+    a topic differ."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:

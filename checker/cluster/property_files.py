@@ -44,7 +44,8 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file cannot be read or is contradictory; the message says in one line what, where, and the cure."""
+    """A property file cannot be read or is contradictory; the message says in one line what is wrong, where, and what
+    the cure is."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +343,8 @@ _DEFAULTS = {
     _STREAMS: "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all",
     _MIRROR_MAKER: "those of Kafka Connect",
 }
-"""The defaults of a dialect that differ from those of Java clients, or the consequences of its settings."""
+"""For each dialect (the settings of another client or framework), the defaults that differ from a Java client's, or the
+consequences of its settings."""
 
 _SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
@@ -465,7 +467,8 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
 
 
 def _of_java(line: Property) -> str:
-    """The Java clients' name of a setting of another client or framework; empty if they have no such setting."""
+    """The name that Java clients have for a setting of another client or framework; empty if they have no such
+    setting."""
     return _SAME_AS.get(line.key) or without_prefix(line.key)
 
 

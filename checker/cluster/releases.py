@@ -33,7 +33,7 @@ NEWEST_RELEASE, UNRELEASED = "4.4", "4.5"
 yet for production then: its tools show 4.4-IV2 as the newest version."""
 
 LAST_WITH_ZOOKEEPER = "3.9"
-"""The last release whose brokers can use ZooKeeper; it has the last version of the inter-broker protocol."""
+"""The last release whose brokers can use ZooKeeper; the inter-broker protocol has no version after it."""
 
 _NUMBERS = 3
 """The most numbers in the version of a release since 1.0, such as 3.9.1."""

@@ -131,8 +131,8 @@ _Holder = tuple[Role, str, Layer, str | None]
 class Settings:
     """All given settings of a cluster. Raises PropertiesError if two of them contradict each other.
 
-    `controllers` are the files of processes that are controllers, `brokers_alone` those of processes that say that they
-    are only brokers.
+    `controllers` are the files of processes that are controllers, `brokers_alone` the files whose process.roles is only
+    broker.
     """
 
     def __init__(self, sections: Iterable[Section]) -> None:
@@ -264,7 +264,7 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
         role = new.role.value
         why = f"one {role} cannot have both; keep one of them"
         if new.members[0] not in old.members:
-            why = f"the answer is for {role}s that agree in it; give those that do"
+            why = f"the answer is for {role}s that agree in it; give only files that agree"
         raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 

@@ -109,7 +109,8 @@ class Versions:
     migration: GivenSetting | None = None
     """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
     assumed: str = ""
-    """Which of the three values above the files do not show, and what to give; empty if they show all."""
+    """Which of the release, the mode and the agreed version the files do not show, and which options or keys to give;
+    empty if they show all three."""
     doubt: str = ""
     """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
 
@@ -206,7 +207,8 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Say which of the release, the mode and the agreed version is assumed, and what to give; empty if none of them."""
+    """Say which of the release, the mode and the agreed version are only assumed, and which options or keys to give;
+    empty if none is assumed."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -359,7 +361,7 @@ def _assumed(
 ) -> Setting[Version]:
     """Return the newest release that fits what is given and shown.
 
-    What the output of a tool lacks shows the age of the tool: brokers are at least as new as everything else says.
+    A field that the output of a tool lacks shows only the age of the tool; the brokers may be newer.
     """
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")

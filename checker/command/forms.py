@@ -364,9 +364,7 @@ _SWEEP = Form(
     name=SWEEP,
     word=SWEEP,
     module="isrcheck.checker.sweep.table",
-    usage={
-        "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a safety table over configurations"
-    },
+    usage={"check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a table of many configurations"},
     examples=(
         f"check {SWEEP} kafka --vary acks=0,1,all --bound 4",
         f"check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
@@ -398,7 +396,7 @@ _FAILURES = Form(
     name=FAILURES,
     word=FAILURES,
     module="isrcheck.checker.failures.run",
-    usage={"check failures [ID ...]": "the library of known failures: each found, and gone with its repair"},
+    usage={"check failures [ID ...]": "the library of known failures: each is searched, with its mistake and repaired"},
     examples=(
         "check failures KIP-101 KAFKA-14402",
         "check failures --kafka-version 0.10.2",
@@ -428,7 +426,7 @@ _FAMILY = Form(
     name="family",
     word="family",
     module="isrcheck.checker.comparisons.family",
-    usage={"check family [NAME ...]": "small models around replication: what each case breaks, as recorded"},
+    usage={"check family [NAME ...]": "small models around replication: each case against its recorded verdicts"},
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={

@@ -182,12 +182,12 @@ OPTIONS = (
     Option("--prove", "search for proofs for any depth, and report their premises"),
     Option(
         "--symmetry",
-        "visit one of the states that differ only in the names of elements, such as replicas",
+        "visit only one of several states that differ only in the names of elements, such as replicas",
         only=WITH_A_MODEL,
     ),
     Option(
         "--no-reduction",
-        "visit every state: keep dead cells, and permute no elements of a symmetric domain",
+        "visit every state: keep the values of cells that nothing reads again, and exchange no symmetric elements",
         only=WITH_A_MODEL,
     ),
     Option("--json", "print one JSON object instead of text", field="as_json"),

@@ -156,7 +156,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _closing(comparison: Comparison[tuple[Table, Case], Figures]) -> str:
-    """The last line."""
+    """The last line of the output: the number of cases, and how many of them differ from the record or were cut
+    short."""
     closing = f"{counted(len(comparison.answers), 'case')}: "
     differing = len(comparison.differing())
     differ = "differs" if differing == 1 else "differ"

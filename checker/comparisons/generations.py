@@ -57,8 +57,8 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Row:
-    """What breaks in a generation: at which step, in words, and what repaired it. `first` is the property whose failure
-    is described; `others` break for the same reason."""
+    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. `first` is the
+    property whose failure is described; the properties `others` break for the same reason."""
 
     step: str
     what: str
@@ -247,7 +247,8 @@ def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
 
 
 def _with_others(row: Row, room: int) -> str:
-    """Return what breaks, and what else breaks for the same reason, as far as the line has room."""
+    """Return the text of a row: what breaks, and which other properties break for the same reason, as far as the line
+    has room."""
     causes = f"; {counted(row.left_out, 'other cause')}" if row.left_out else ""
     if not row.others:
         return row.what + causes

@@ -43,7 +43,7 @@ class Row:
     """The name of the model on the command line."""
     sizes: Mapping[str, int]
     leading: tuple[str, ...]
-    """The first printed cells."""
+    """The leading cells of the printed row: the name of the model, and its sizes."""
     tlc: Mapping[str, str]
     """TLC's figures, without those that nobody has published."""
     expected: Mapping[str, str]
@@ -78,7 +78,7 @@ class TlcTable:
     folder: str
     """The folder of the models, as in their names on the command line."""
     header: Mapping[str, Callable[[Mapping[str, str]], str]]
-    """The names of the leading cells, each with what reads the cell from a line."""
+    """The names of the leading cells, each with the function that reads the cell from a line of the file."""
     figures: tuple[str, ...]
     means: str
     """A legend for the figures, which the last line about the table shows."""

@@ -34,8 +34,8 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme with so many replicas. `writes`, `reads` and `data` are the greatest numbers of permanent failures, of
-    any brokers at any time, which it tolerates."""
+    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` are the greatest
+    numbers of permanent failures, of any brokers at any time, which it tolerates."""
 
     replicas: int
     scheme: str
@@ -105,7 +105,7 @@ class Scheme:
                 break
             judged = words({"failures": failures}, list(left.values()))
             tolerated |= {column: failures - 1 for column, name in left.items() if judged[name] is Word.VIOLATED}
-        assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, nothing can hold"
+        assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, no property can hold"
         waits_for = next(
             answers
             for answers in range(1, self.replicas + 1)

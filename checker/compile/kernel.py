@@ -107,7 +107,7 @@ SHORT, LONG = 10.0, 600.0
 """If fewer than SHORT seconds are left, the kernel is not optimized; LLVM gets at most LONG seconds."""
 
 QUICK, OPTIMIZED = "quick", "optimized"
-"""The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/machine_code.py)."""
+"""The kinds of code: QUICK code is compiled quickly, OPTIMIZED code runs quickly (checker/compile/machine_code.py)."""
 
 
 @dataclass
@@ -122,7 +122,8 @@ class Kernel:
     optimize: Callable[[], None] | None
     """Replaces the functions of the kernel by optimized ones; None if they are optimized already."""
     reduce: Callable[..., int]
-    """Replaces states by those that a search with the reduction keeps in their place; `expand` does so itself."""
+    """Replaces states by the states that a search with the reduction keeps in their place; `expand` does this for its
+    successors by itself."""
     reduction: Reduction | None
     may_overreport: bool
     """Whether the kernel may also report that a state leaves a declared range when only another permutation of the

@@ -385,7 +385,7 @@ def is_marked(prop: Property) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """The state or step that is judged, with what the conditions of properties may read."""
+    """The state or step that is judged, with everything that the conditions of properties may read."""
 
     states: Mapping[str, Value]
     """The states, by the names of parameters; a failure can be permitted in the last one."""

@@ -97,7 +97,8 @@ _DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 """The value of time.monotonic at which compilations must end."""
 
 SURELY = 400_000
-"""Characters of assembly per second that even a slow machine compiles quickly; usually it is twenty times as many."""
+"""The characters of assembly per second that even a slow machine compiles with `is_quick`; most machines compile twenty
+times as many."""
 
 CHILD = """
 import pickle, sys
@@ -177,7 +178,7 @@ def code_path(kind: str, content: str) -> Path:
 
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
-    """Compile a public function that is written as what builds it, and return the machine code as a function."""
+    """Compile the public function that a `Staged` builds, and return the machine code as a Python function."""
     return functions_of(function.build.__module__)[function.build.__name__]
 
 

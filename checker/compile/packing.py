@@ -68,8 +68,8 @@ def packer(layout: Layout) -> Operation:
 
 
 def least_packer(layout: Layout) -> Operation:
-    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than what
-    they hold: the first word that differs, as a signed number, decides."""
+    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than the
+    state that they hold: the first word that differs, as a signed number, decides."""
 
     @Operation
     def pack_least(builder: Any, state: Any, words: Any) -> None:

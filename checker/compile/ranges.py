@@ -88,7 +88,7 @@ class Ranges:
         return number is not None and 0 <= number < size
 
     def may_fail(self, nodes: Iterable[ir.Node], limits: Limits) -> bool:
-        """Whether an index may leave its range in these nodes, or in what they call."""
+        """Whether an index may leave its range in these nodes, or in the routines that they call."""
         for node in visit(nodes):
             match node:
                 case ir.Cell(_, field, indices):

@@ -250,11 +250,13 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first condition that is 0, else the last: Python's `and`. Those after it are not evaluated."""
+        """The first condition that is 0, else the last one: Python's `and`. The conditions after it are not
+        evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first condition that is not 0, else the last: Python's `or`. Those after it are not evaluated."""
+        """The first condition that is not 0, else the last one: Python's `or`. The conditions after it are not
+        evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -301,7 +303,7 @@ class Code:
         return Value(self, meeting)
 
     def call(self, function: Any, *arguments: Number) -> Value:
-        """Call a function of the module, given as such or as what builds it."""
+        """Call a function of the module, given as LLVM's function or as the Python function that builds it."""
         if not isinstance(function, ir.Function):
             function = self.module.function(function)
         operands = [self.number(argument) for argument in arguments]

@@ -57,7 +57,8 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """The reduction in a checkpoint: in words, and what it clears (`Reduction.clears`); None if that cannot be read."""
+    """The reduction that a checkpoint records: in words, and the cells that it clears (`Reduction.clears`); None if the
+    checkpoint cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -100,7 +101,7 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 RESERVED = 56 << 20
-"""The memory for buffers, and for what the process allocates while it searches."""
+"""The memory, in bytes, that is kept free for buffers and for other allocations during the search."""
 
 LEAST_ROOM = 1 << 10
 """The least number of states for which the memory must have room."""

@@ -32,7 +32,7 @@ PIECE_BYTES = 1 << 22
 
 
 class DiskError(Exception):
-    """A file could not be written or read; the message says which, why, and what to do."""
+    """A file could not be written or read; the message says which file, why, and what to do."""
 
 
 class DamagedError(Exception):
@@ -80,7 +80,8 @@ class Folder:
         return folder
 
     def begin(self, where: str) -> None:
-        """Note that a search begins in this folder, and delete what an earlier one left before its first checkpoint.
+        """Note that a search begins in this folder, and delete the files that an earlier search left before its first
+        checkpoint.
 
         Raises UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet.
         """
@@ -140,7 +141,7 @@ class Folder:
             column.delete()
 
     def write_checkpoint(self, text: str) -> None:
-        """Make everything durable, replace the checkpoint, and delete what only earlier checkpoints name."""
+        """Make all files durable, replace the checkpoint, and delete the files that only earlier checkpoints name."""
         name = CHECKPOINT + PARTIAL
         try:
             for column in self.columns.values():

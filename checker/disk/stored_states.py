@@ -231,7 +231,7 @@ class SortedRun:
         return self._firsts[0]
 
     def append(self, states: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
-        """Append states with greater hashes than those before."""
+        """Append states, whose hashes must be greater than all earlier ones."""
         self._firsts.append(hashes[-self.count % BLOCK :: BLOCK].copy())
         self.column.append(states)
 
@@ -475,7 +475,8 @@ class StoredStates:
         self._written = known.count
 
     def _set_sealed(self, sealed: int) -> None:
-        """Note that runs hold the levels below `sealed`, and delete the states of those that are expanded."""
+        """Note that runs hold all states of the levels below `sealed`. Of these levels, the expanded ones no longer
+        need their column of states, which is deleted."""
         self.sealed = sealed
         for level in self.levels[: min(sealed, len(self.levels) - 1)]:
             level.drop_states(self.folder)

@@ -133,7 +133,7 @@ class SearchRequest:
     patience: Mapping[str, float] = field(default_factory=dict)
     """Once one of these properties is violated, the search goes on for at most that many seconds."""
     enough: int | None = None
-    """The search ends at the first level with at least so many states."""
+    """The number of states of a level at which the search ends (None: no such end)."""
     deadlock: bool = True
     """Whether the implicit property `deadlock` is judged as well."""
 

@@ -61,7 +61,8 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """The states among first..last-1 that violate the property, and those whose failure is permitted."""
+        """The states among first..last-1 that violate the property, and the states in which its failure is
+        permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -79,7 +80,7 @@ class ViolatingStates:
         return failing
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
-        """The steps from a state that violate the property, and those whose failure is permitted."""
+        """The steps from a state that violate the property, and the steps on which its failure is permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
@@ -267,7 +268,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps of a trace without which the same part of the property would not fail."""
+    """The steps that a trace needs: without them, the same part of the property would not fail."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

@@ -158,8 +158,8 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The stuck states for property `number`: those that violate it, and those where this is permitted. Raises
-    LimitError."""
+    """The states that are stuck for property `number`: those that violate it, and those in which the failure is
+    permitted. Raises LimitError."""
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)

@@ -119,7 +119,7 @@ def _leave_out_what_is_unsure(result: Exploration) -> None:
 
 
 def _make_real(result: Exploration, kernel: Kernel) -> None:
-    """Put real paths in place of those of a search with a reduction, and note the reduction."""
+    """Replace the paths of a search with a reduction by real paths, and note the reduction in the result."""
     reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
     assert reduction is not None
 
@@ -188,7 +188,7 @@ class RealPaths:
         return Finding(finding.count, None if finding.path is None else self.path(finding.path))
 
     def path(self, path: StepPath) -> StepPath:
-        """The real path from the same initial state."""
+        """The real path for a path of the search, from the same initial state."""
         return StepPath(path.initial, self._reached(path).steps)
 
     def _before_last(self, path: StepPath) -> StepPath:
@@ -238,7 +238,8 @@ class RealPaths:
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
-        """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
+        """The state that the search keeps in place of `reached`, and the permutation that leads to it: `images`
+        followed by a further permutation."""
         kept = self.kept(reached)
         images_of_kept = self.symmetry.between(self.cleared(reached), kept)
         assert images_of_kept is not None, "the search keeps a permutation of a state in its place"

@@ -26,7 +26,7 @@ from isrcheck.checker.compile import hash_table
 from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 
 RECENT_BITS = 12
-"""The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
+"""2^RECENT_BITS recent successors are remembered to find repetitions: few enough for the second-level cache."""
 
 PART = 1 << 16
 """The number of steps that are counted at once: a copy of these steps as words fits in the cache."""

@@ -47,7 +47,7 @@ class Ended:
 class Searched:
     """A failure that was searched; `trace` is its shortest history, and `happens` counts what the history needs.
 
-    The members are empty if no model expresses the failure, or if a limit ended its search.
+    Both are empty if no model expresses the failure, or if a limit ended the search.
     """
 
     failure: Failure

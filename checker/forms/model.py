@@ -50,7 +50,7 @@ FURTHER = 2
 """How many steps deeper the proposed further search goes."""
 
 Command = tuple[str, str]
-"""A command, and what it does."""
+"""A proposed command, and a text that says what it does."""
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:

@@ -209,7 +209,8 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Return the curve of an edge: a backward edge runs below the forward ones, one within a column bends outwards."""
+    """Return the curve of an edge: a backward edge runs below the forward edges, and an edge within a column bends
+    outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         top = start - leave * 1j

@@ -292,8 +292,8 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
-        from there leaves a declared range."""
+        """Record which of the states `ends`, which have no transition, are deadlocks. The other ones are not: the model
+        may end there, or a step from there leaves a declared range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)

@@ -72,7 +72,7 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     sizes = {field: place.sizes for field, place in instance.layouts.items()}
     dependent: set[str] = set()
     entry = instance.model.entries[name]
-    assert entry.most is not None, "a budget that is no bound has a greatest value"
+    assert entry.most is not None, "a budget whose size is no bound needs a greatest value"
     if len(instance.initial_states) > MOST_STARTS:
         return None
     # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).

@@ -80,7 +80,7 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
     count = len(instance.initial_states)
     states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
     if instance.model.generators:
-        says = f"every claim about states was proved of {states}, as @initial makes them"
+        says = f"every claim about states was proved for {states}, as @initial makes them"
         rows.append(Premise("initial states", Established.PROVED, says))
     else:
         says = f"every claim about states was evaluated in {states}"

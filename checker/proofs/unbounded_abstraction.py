@@ -115,7 +115,8 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell; in an array without cells any value, which stays the same until the array is written."""
+        """The value of a cell. An array without cells returns any value, and returns the same value again until the
+        array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
@@ -291,8 +292,9 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
-        state before the loop, except its range errors and, with `keep`, a return from it."""
+        """Execute one iteration, starting from arbitrary values of the cells and locals that the loop writes
+        (`targets`), then restore the state before the loop, except its range errors and, with `keep`, a return from
+        it."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]

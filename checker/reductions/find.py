@@ -52,7 +52,8 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings, each after those of cells that guard it, so that one pass suffices; circular ones are left out."""
+    """The clearings in an order in which one pass suffices: each clearing comes after the clearings of its guard cells.
+    Clearings that guard each other in a circle are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -133,7 +134,8 @@ class Guard:
         return values
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
-        """The values that the guard cell may have before this write ends them, while the field keeps what it holds."""
+        """The values among `values` that the guard cell may have before `write` gives it another value, although the
+        action does not write the field's cells anew."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
@@ -285,7 +287,8 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks without so many elements that the group is too large."""
+    """The blocks, from which elements are taken, the largest block first, until the group of permutations is small
+    enough."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

@@ -105,7 +105,8 @@ class Reads:
 
 
 class _Reading:
-    """Reads one function. `names` says what its variables are, unless they are themselves."""
+    """Reads one function. `names` says what the caller passes for its variables; a variable that is missing there
+    stands for itself."""
 
     def __init__(self, reads: Reads, routine: ir.Routine, names: Names) -> None:
         self.reads = reads
@@ -120,7 +121,8 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one after which nothing follows; return whether there is such a statement."""
+        """Read statements in order, up to one that surely ends the function; return whether there is such a
+        statement."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -168,7 +170,8 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Read each option under its condition and the negation of earlier ones; return whether nothing follows."""
+        """Read each option under its condition and the negations of the earlier conditions; return whether every option
+        ends the function."""
         facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -354,7 +357,7 @@ class _Reading:
 
 
 def _touched(statements: Iterable[ir.Statement]) -> set[str]:
-    """The fields that statements use, and those that their callees write."""
+    """The fields that statements use, and the fields that the functions which they call write."""
     nodes = list(visit(statements))
     called = (node.routine.writes for node in nodes if isinstance(node, ir.Call))
     return {node.field for node in nodes if isinstance(node, ir.Cell)}.union(*called)

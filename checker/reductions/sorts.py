@@ -60,7 +60,7 @@ class Node:
         return node
 
     def join(self, other: Node) -> None:
-        """Say that the values of both have the same sort."""
+        """Note that the values of this node and of `other` have the same sort."""
         into, gone = self.root(), other.root()
         if into is gone:
             return
@@ -82,7 +82,7 @@ def order_faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Varia
     function, and the variables that have a value before the loop."""
     for node in visit(loop.body):
         if isinstance(node, ir.Return):
-            yield "returns from a loop over elements: which one comes first decides", node.span
+            yield "returns from a loop over elements: the first element decides the result", node.span
     inside = [use for use in uses if (loop,) in use.blocks]
     for name in sorted({use.field for use in inside if use.is_write}):
         those = [use for use in inside if use.field == name]
@@ -140,7 +140,8 @@ def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True)
 class Sort:
-    """Domains whose elements are the same numbers: how many, and those that a permutation must keep."""
+    """A sort: domains whose elements are the same numbers. It says how many elements there are, and which of them a
+    permutation must keep."""
 
     domains: tuple[type[Domain], ...]
     size: int
@@ -271,7 +272,8 @@ class _Reading:
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
-        """Say that two values are compared, or that one is stored where the other one is read."""
+        """Note that two values have one sort, because they are compared, or because one is stored where the other is
+        read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
         elif isinstance(left, int) and isinstance(right, Node):

@@ -125,7 +125,7 @@ class Limits:
     deadlock: bool = True
 
     def after(self, seconds: float) -> Limits:
-        """These limits, with `seconds` less time."""
+        """These limits for the time that is left after `seconds` have passed."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
 
 
@@ -191,7 +191,8 @@ UNLIMITED = Budget(None, sys.maxsize)
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:
-    """Whether a finalizer runs: Python ignores what is raised in it, and says so on stderr. The timer fires again."""
+    """Whether a finalizer runs. Python ignores exceptions in a finalizer, and prints them on stderr; so none is raised
+    there, and the timer fires again later."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None

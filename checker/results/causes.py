@@ -138,4 +138,4 @@ class Causes(Part):
 
 
 MOST_ALIKE = 4
-"""At most this many candidates with the same actions in the same order and the same faults are examined."""
+"""The most candidates that are examined among those with the same actions in the same order and the same faults."""

@@ -131,7 +131,7 @@ class KernelResults:
         return self.of(self._properties, self.words)
 
     def restore(self, copy: NDArray[np.int64]) -> None:
-        """Set all counts to those of a copy."""
+        """Set all counts to those of a copy that the method `copy` made."""
         self._table[:] = copy
 
     def clear(self) -> None:

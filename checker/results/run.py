@@ -164,7 +164,8 @@ class Z3Agreement(Part):
         return self.result.stopped
 
     def lines(self, run: Run, /) -> list[str]:
-        """The depth to which the engines agree, and what Z3 has checked."""
+        """The lines in the detailed results: the depth to which the engines agree, and the depth that Z3 has
+        checked."""
         return ["", self._agreement(run), *unrolled_lines(self.result)]
 
     def screen_lines(self, run: Run, width: int, /) -> list[str]:

@@ -285,8 +285,8 @@ class SearchSession:
         wanted: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
-        """Prepare the search of an instance; a resumed search clears what it has `cleared_before`. Raises Spent,
-        KeyboardInterrupt, and UsageError for the reduction."""
+        """Prepare the search of an instance; a resumed search clears the same cells as before (`cleared_before`).
+        Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
         if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
@@ -379,7 +379,8 @@ class SearchSession:
         words: str,
         cleared: Container[tuple[str, str]] | None = None,
     ) -> Run:
-        """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
+        """Search an instance with an engine that adds a part to the run; `words` are the options of the command that
+        select the engine."""
 
         def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[Part]]:
             exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
@@ -489,5 +490,5 @@ def _judged(exploration: Exploration | BmcResult, target: str, command: str, tra
 
 
 def _command(target: str, instance: Instance, limits: Limits, options: str = "") -> str:
-    """The command that repeats a search within the depth of these limits."""
+    """The command that repeats a search to the depth of these limits."""
     return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + options

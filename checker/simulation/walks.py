@@ -40,7 +40,8 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Propert
 from isrcheck.traces.format.trace import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
-"""The kinds of properties that a walk can judge: the others are about all continuations of a state."""
+"""The kinds of properties that a walk can judge. The other kinds are about all continuations of a state, of which a
+walk takes only one."""
 
 
 @dataclass(kw_only=True)
@@ -296,8 +297,8 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """The position of one successor for each state that has any. Successors are in the order of states and steps,
-        so that those of one action of a state are adjacent."""
+        """Choose a successor for each state that has any, and return the positions of the chosen ones. Successors are
+        in the order of states and steps, so that those of one action of a state are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
@@ -343,7 +344,8 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """The first of the shortest paths to what the kernel counted in some rows; None if it counted nothing."""
+        """The first of the shortest paths to the states or steps that the kernel counted in these rows; None if it
+        counted none."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 

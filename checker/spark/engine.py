@@ -96,7 +96,7 @@ class PartitionedStates:
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """For each step number, the number of states that step discovered; the `first` start states do not count."""
-        assert not self.levels or first == self.levels[0].size, "the search starts from a level"
+        assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
             counts[list(level.by_steps)] += list(level.by_steps.values())
@@ -249,7 +249,7 @@ class SparkCarrier(Carrier):
         successors = newest.ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # Successors and visited states of a shard are in the same partition, so the union moves nothing.
         arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
-        assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
+        assert arriving.getNumPartitions() == self.shards, "Spark has one partition for each shard"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
             return

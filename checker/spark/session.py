@@ -462,7 +462,8 @@ def _require_same_version(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def _python_as_it_was() -> Iterator[None]:
-    """After the block, restore what PySpark changes: environment, module path, the handler of Ctrl-C."""
+    """After the block, restore the state of this process that PySpark changes: the environment, the module path, and
+    the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     # Py4J logs each interrupt and broken connection, with a traceback, to the root: there is no handler by default.
     silent = logging.NullHandler()

@@ -269,7 +269,8 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
+        """Find the lexicographically least path to a step that leaves a range; the formulas for longer paths then
+        exclude steps that leave a range."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -352,7 +353,7 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Which adjacent steps are independent: neither writes what the other reads or writes.
+    """Which adjacent steps are independent: neither step writes a cell that the other step reads or writes.
 
     With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
     """

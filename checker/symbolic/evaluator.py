@@ -331,12 +331,13 @@ class Evaluator:
         return side
 
     def _set_cells(self, cells: Iterable[list[Value]]) -> None:
-        """Give the states of the current function these cells."""
+        """Replace the cells of the current function's states by these."""
         for state, own in zip(self.frame.states, cells, strict=True):
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """Use these cells and values where the condition holds; elsewhere keep the current ones."""
+        """Use the cells and values of the `then` side where the condition holds; elsewhere keep the current cells and
+        values."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [

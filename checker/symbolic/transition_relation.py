@@ -89,7 +89,7 @@ class TransitionRelation:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def transition(self, step: Step) -> Transition | None:
-        """A step as formulas; None if it is enabled nowhere and errs nowhere."""
+        """A step as formulas; None if in no state the step is enabled or leaves a declared range."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)

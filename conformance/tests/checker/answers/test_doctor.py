@@ -275,7 +275,7 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
         row("--config t --broker b --kafka-version 3.6", files=of_replicas(2, 3, "1"), first=CAN_LOSE),
         # A loss that the settings do not allow is a broken promise.
         row(DURABLE_3_9, rule=saying(LOST, Topic.LOSS), code=VIOLATED, first=CAN_LOSE,
-            lacks="your settings allow this", Change=["no one or two settings prevent it"]),
+            lacks="your settings allow this", Change=["no change of one or two settings prevents it"]),
         # Without writes nothing is lost, and nothing is gained.
         row(ONLY_TOPIC_3_9, rule=without_writes, files=of_replicas(3, 1, "1"), first=CAN_LOSE,
             Change=["acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once): then no loss is"

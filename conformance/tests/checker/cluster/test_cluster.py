@@ -491,10 +491,10 @@ b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.
      cannot have both; keep one of them
 b1: log.flush.interval.messages=1 broker.id=1 / b2: log.flush.interval.messages=9 broker.id=1 @ 3.9
     b2:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in b1:1; the answer is for brokers
-     that agree in it; give those that do
+     that agree in it; give only files that agree
 b1: broker.id=1 default.replication.factor=3 / b2: broker.id=2 default.replication.factor=2 @ 0.10.2
     b2:2: default.replication.factor=2 contradicts default.replication.factor=3 in b1:2; the answer is for brokers that
-     agree in it; give those that do
+     agree in it; give only files that agree
 b1: broker.id=1 broker.id=2 @ 0.10.2
     b1:2: broker.id=2 contradicts broker.id=1 in b1:1; one broker cannot have both; keep one of them
 p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2

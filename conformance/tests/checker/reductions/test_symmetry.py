@@ -548,7 +548,7 @@ LINE = in_the_language(HEAD).count("\n") + 6
         ("s.total = n + 1", "`n + 1` calculates with an element"),
         ("s.total = sum(x for x in range(s.nodes) if s.up[x])", "a sum of elements"),
         ("s.owner = 1 if s.total > 2 else s.total + 1", "`s.total + 1` uses the result of a calculation as an element"),
-        ("s.owner = first_up(s)", "returns from a loop over elements: which one comes first decides"),
+        ("s.owner = first_up(s)", "returns from a loop over elements: the first element decides the result"),
         (
             "for x in range(s.nodes):\n        if s.up[x]:\n            s.owner = x",
             "the order of this loop's elements decides what owner becomes",
@@ -573,7 +573,7 @@ LINE = in_the_language(HEAD).count("\n") + 6
             "for m in range(s.nodes):\n        s.up[m] = True\n    s.owner = m",
             "after this loop, `m` is the last element, so their order matters",
         ),
-        ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, a part of Node"),
+        ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, which is only a part of Node"),
         (
             "for x in range(s.nodes):\n        require(s.up[x])\n    s.up[n] = False",
             "`require` in a loop stops at the first element that fails; write require(all(...))",
