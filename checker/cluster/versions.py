@@ -345,7 +345,8 @@ def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting |
     if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
         raise PropertiesError(
             f"{binaries.source}: Kafka {binaries.value} contradicts {given.spelled} in {given.source}: "
-            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave the other out"
+            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave that"
+            " setting out"
         )
     return given
 
@@ -411,10 +412,10 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
     release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
     contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
-        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or what says KRaft")
+        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or leave out what says KRaft")
     if mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
-        contradictions.append(f"{sign}: {why}; {cure}, or leave the other out")
+        contradictions.append(f"{sign}: {why}; {cure}, or leave out what says ZooKeeper")
     # A release that is not listed or not released may have no metadata.version of its own, but its predecessor's.
     is_listed = release.release_name in releases() and release.release_name != UNRELEASED
     for output in evidence:

@@ -116,7 +116,7 @@ def test_a_budget_can_be_raised_and_nothing_else(ask_json, monkeypatch, capsys):
     assert all("crashes=2" in part["configuration"].split() for part in parts)
     assert all("crashes=2" in part["says"] for part in parts)
     assert cli.main(["doctor", "topic.properties", "--set", "acks=all"]) == 2
-    assert "--set acks=all: the files configure the cluster; only faults and sizes" in capsys.readouterr().err
+    assert "--set acks=all: neither a number of faults nor a size of the search;" in capsys.readouterr().err
 
 
 LOSS, WRITES = Question(Topic.LOSS), Question(Topic.WRITES)

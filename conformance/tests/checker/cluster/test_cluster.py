@@ -509,10 +509,10 @@ p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
      the metadata of a cluster; leave one of them out
 --broker b: zookeeper.connect=a:2181 @ 4.0
     --kafka-version: Kafka 4.0 contradicts ZooKeeper (zookeeper.connect=a:2181 in b:1): 3.9 is the last release with
-     ZooKeeper; correct --kafka-version, or leave the other out
+     ZooKeeper; correct --kafka-version, or leave out what says ZooKeeper
 --broker b: process.roles=broker @ 2.7
     --kafka-version: Kafka 2.7 contradicts KRaft (process.roles=broker in b:1): KRaft came with 2.8; correct
-     --kafka-version, or leave the other out
+     --kafka-version, or leave out what says KRaft
 --broker b: process.roles=broker inter.broker.protocol.version=2.8 @ 3.9
     b:2: inter.broker.protocol.version: a KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give
      --metadata-version if you know it
@@ -536,7 +536,7 @@ p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
      correct one of them
 --broker b: process.roles=broker zookeeper.connect=a:2181 zookeeper.metadata.migration.enable=true @ 4.1
     --kafka-version: Kafka 4.1 contradicts zookeeper.metadata.migration.enable=true in b:3: 3.9 is the last release
-     with ZooKeeper; correct --kafka-version, or leave the other out
+     with ZooKeeper; correct --kafka-version, or leave that setting out
 server.properties: broker.id=1 inter.broker.protocol.version=4.0 @ -
     server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which ends with
      3.9; write 3.9
