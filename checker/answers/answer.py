@@ -318,9 +318,9 @@ class Answer:
 
     @property
     def tolerated(self) -> int | None:
-        """How many brokers, whichever they are, can be lost for good before a committed record is lost, while the ISR
-        is the smallest one that acknowledges a record; None if that is not known. With one replica the answer is known
-        without a question, whatever acks is."""
+        """How many brokers, whichever they are, can be lost for good without the loss of a committed record, if the ISR
+        is as small as acks=all allows; None if that is not known. With one replica the number is 0, whatever acks is,
+        and no question is asked."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):

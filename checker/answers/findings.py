@@ -198,8 +198,9 @@ def without_search(word: Word, why: str) -> Finding:
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
-    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
-    is decided: the behaviour in question cannot happen within the bounds.
+    The argument of `result_of` is the position of the search. If no search finds a failure, but a witness does not
+    reach its goal, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the searches
+    show nothing.
     """
     made: list[Searched] = []
     for position, search in enumerate(searches):

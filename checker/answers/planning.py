@@ -475,9 +475,9 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
-    A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, the broker that crashed has to come back before the write: it leaves the ISR, perhaps the ELR, and joins
-    the ISR again.
+    A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any
+    leader, because its session can expire. If a write needs all replicas, the broker that crashed has to come back
+    before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again.
     """
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}

@@ -455,7 +455,7 @@ def key_of(case: Case, question: Question) -> tuple[str, str]:
     """A question with the values of the settings that it reads, as two texts: cases with the same key have the same
     answer.
 
-    The first part is the question with what belongs to a release; the second part holds the values of the other
+    The first text is the question with the values that belong to a release; the second text has the values of the other
     settings, in the order of `settings_of_topic`.
     """
     case, question = asked_instead(case, question)

@@ -170,7 +170,8 @@ class Record:
         """The searches that answer a question with these settings, in their order, or the reason why no model can
         answer it; None if it is not recorded.
 
-        `group` is the question with what belongs to a release, `settings` are the values of the other settings.
+        `group` and `settings` are the two texts of `key_of`: the question with the values that belong to a release, and
+        the values of the other settings.
         """
         line = self._group_lines.get(group)
         if line is None:

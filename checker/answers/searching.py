@@ -320,8 +320,8 @@ class SideBySide:
         """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
         that have not begun are forgotten.
 
-        They share this part of the remaining time with later questions, whose weight is `reserve`. The share of a
-        search is its weight, divided by the sum of all waiting weights and the `reserve`.
+        The searches get this `part` of the remaining time, and share it with later questions, whose weight is
+        `reserve`. The share of a search is its weight, divided by the sum of all waiting weights and the `reserve`.
         """
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
@@ -411,8 +411,8 @@ class SideBySide:
 
 def serve(pipe: Connection) -> None:
     """Make the searches that arrive on the pipe, and answer each with its `Result` or the error that ended it. Each
-    comes with its limits and the seconds that the command has left, which bound a compilation as well. Returns when the
-    parent closes the pipe, or has ended."""
+    search comes with its limits, and with the seconds that the command has left, which limit compilations too. Returns
+    when the parent closes the pipe, or has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signals: list[int] = []
     session = SearchSession(Limits(), Budget(None, Limits().memory), signals, progress_line=EarlyAnswer)

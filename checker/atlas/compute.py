@@ -112,7 +112,7 @@ def compute_on_spark(
     seconds: float,
 ) -> None:
     """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. `search`
-    makes one of them on an executor.
+    is the function that an executor runs for one search.
 
     A cell whose search finds no failure needs the next one: the searches are made in rounds, each with the next missing
     search of every cell. Cells that share a search share its task. Raises KeyboardInterrupt, SparkLostError; the

@@ -207,8 +207,9 @@ class Reader:
 
     def _leave_out_the_end(self, line: str) -> None:
         """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
-        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break, unless
-        that line is a topic's: partitions follow, if other topics have theirs (--topics-with-overrides shows none)."""
+        in its middle, and the ISR may name more brokers. If only the last line break is missing, the line stays. But a
+        topic's own line is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
+        partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
         described = {name for name, _ in self.contents.partitions}
@@ -589,10 +590,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
+    """Yield what the outputs show of the release: that of kafka-features, and of the other outputs the newest (a
+    TopicId is printed since 2.8, Elr since 3.8).
 
     Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is a KRaft broker; for
-    others the tool prints N/A. (It also does so if topics are described by their ids.)
+    others the tool prints N/A. (The tool also prints N/A if topics are described by their ids.)
     """
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"

@@ -186,7 +186,8 @@ class Settings:
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key, or None. If members have different values, the first one counts.
+        """Return the setting in effect for a key, or None. If brokers or clients have different values, the first value
+        counts.
 
         In KRaft a broker's file does not decide the controllers' actions, nor a controller's file the brokers' actions.
         Without a controller's file, a broker's value counts for the controllers only if it is the worse value.

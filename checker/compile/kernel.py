@@ -163,7 +163,7 @@ def kernel_of(
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
     If the cache has no optimized code for it, the code is of the kind that is compiled quickly, unless `is_optimized`.
-    The `key` is `kernel_key`, if the caller has it.
+    The `key` is the result of `kernel_key`, if the caller has computed it already.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 

@@ -266,8 +266,8 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort the elements whose earlier parts of the signatures are equal, as `tied` says: this part decides.
-        Then pack the state, and try all orders of the elements that are still tied.
+        """Sort by part number `part` of the signatures those elements whose earlier parts are equal (`tied`). After the
+        last part, pack the state, and try all orders of the elements that are still tied.
 
         Bit k of `tied` says that elements k and k+1 are tied; None: all are.
         """

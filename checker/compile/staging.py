@@ -437,7 +437,7 @@ def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
     """The pointer to `address + offset`.
 
     The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
-    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the code as unreachable.
+    address is never 0, but LLVM may be unable to exclude that; even then it must not treat the code as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")

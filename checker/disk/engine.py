@@ -364,8 +364,8 @@ def explore_on_disk(
     """Search an instance within limits; the memory limit is for the whole process.
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
-    The folder is emptied when nothing is left to resume. If the search is repeated without its reduction
-    (checker/explicit/explore.py), it continues without it when it is resumed.
+    The folder is emptied when nothing is left to resume. If the search was repeated without its reduction
+    (checker/explicit/reduced_search.py), it is also resumed without the reduction.
     """
     folder = Folder.of(options)
     try:

@@ -143,8 +143,9 @@ def drain(
 ) -> None:
     """Write states low..high-1 without a mark to `drained` in the order of their hashes, and mark them.
 
-    Begins at a slot, ends where the next cluster might exceed `room` states, and returns the next slot. `numbers` gets
-    index - low of each state, `hashes` its hash, and the address `counted` how many states were written.
+    The function begins at slot `begin`, ends where the next cluster might exceed `room` states, and returns the next
+    slot. `numbers` gets index - low of each state, `hashes` its hash, and the address `counted` how many states were
+    written.
     """
     count, slot, after, place = code.variable(0), code.variable(begin), code.variable(), code.variable()
     with code.repeat(lambda: slot < end):

@@ -63,9 +63,9 @@ def bytes_of_state(words: int) -> float:
 class KnownStates:
     """The states that a search on disk remembers in memory: those found recently, and all that no file holds yet.
 
-    There are at most `room` states of `words` words each. They are known for certain up to the index `first`. Those
-    from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state with a
-    mark need not be written: a file holds it.
+    There are at most `room` states of `words` words each. The states below the index `first` are surely known. The
+    states from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state
+    with a mark need not be written: a file holds it.
     """
 
     def __init__(self, words: int, room: int) -> None:
@@ -110,8 +110,8 @@ class KnownStates:
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
-        """Append the new ones of the successors kept[first..last-1], whose hashes are known, up to `most` states in
-        all; returns the next position, which is `first` if there is no room.
+        """Append the successors at kept[first..last-1] that are new, up to `most` states in all; their hashes are
+        already computed. Returns the next position, which is `first` if there is no room.
 
         From the state with index `index` on, the predecessors (plus `offset`) and the steps go to the arrays of 32-bit
         numbers at the addresses `parents` and `steps`.
@@ -369,8 +369,8 @@ ALL_HASHES = 1 << 64
 class StoredStates:
     """The visited states in a folder, of which `count` are in complete `levels`; at most `room` are in memory.
 
-    The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its positions from
-    `group_start` on are in memory, and earlier ones in `groups`.
+    The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its states from
+    position `group_start` on are in memory, and the earlier ones in `groups`.
     """
 
     def __init__(self, folder: Folder, words: int, steps: int, room: int) -> None:

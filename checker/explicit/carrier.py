@@ -61,10 +61,11 @@ class ThreadBuffers(threading.local):
 
 
 class KernelRunner:
-    """Runs a kernel, from any number of threads, and switches to the careful one if the model leaves a declared range.
+    """Runs a kernel, from any number of threads, and switches to its careful kernel if the model leaves a declared
+    range.
 
     A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the
-    careful kernel for the same layout repeats the call and runs all later calls.
+    careful kernel, for the same layout, repeats the call and takes all later calls.
     """
 
     def __init__(self, kernel: Kernel, instance: Instance) -> None:
@@ -240,8 +241,8 @@ def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Star
 class Carrier(ABC):
     """The backend of a search. As a context manager it holds threads or other resources while the search runs.
 
-    `visited` is the visited set. `without_stores` says that a carrier without `stores` does not judge a kind of
-    properties ({}) that need every reachable state, and what to do.
+    `visited` is the visited set. `without_stores` is a message for carriers without `stores`: they do not judge the
+    kinds of properties ({}) that need every reachable state; it says what to do instead.
     """
 
     visited: Any

@@ -43,7 +43,8 @@ def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], 
     """The reduction that `find` returns, or that an earlier run stored in the cache: to read the whole text of a model
     takes longer than a small search.
 
-    The `question` is in words. The result is stored only if it `is_whole`: not if the time has ended.
+    `question` names the search, in words. The result is stored only if it `is_whole`, that is, if the time did not end
+    first.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -63,10 +64,9 @@ SearchWith = Callable[[Kernel, Limits], Exploration]
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
-
-    If the kernel has found a declared range left, and may overreport, the search is repeated without the reduction.
-    If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
+    """The result of a search, in which real paths replace the paths of its kernel's reduction, with a note on the
+    reduction. If the kernel reports that a declared range is left, and may overreport, the search is repeated without
+    the reduction. If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
     """
     first = search_with(kernel, limits)
     if kernel.reduction is None:

@@ -32,8 +32,8 @@ def components(
 ) -> None:
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
-    Takes at most `budget` steps; returns 1 if it is done, and otherwise goes on when it is called again with the same
-    arrays. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
+    A call takes at most `budget` steps; it returns 1 if all is done, and otherwise the next call with the same arrays
+    goes on. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress
@@ -102,8 +102,8 @@ def collect(
     """Add to `total` the requirements that each component meets: in its states (`met`), and by the steps within it
     (`met_by_step`).
 
-    There are rows of `words` words: of `met` for each node, of `met_by_step` for each step, of `total` for each
-    component. Looks at the nodes first..last-1; those of component 0 count nowhere.
+    Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
+    component. Only the nodes first..last-1 are looked at; nodes of component 0 do not count.
     """
     total_met = code.variable()
     with code.loop(first, last) as node:

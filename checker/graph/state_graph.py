@@ -414,11 +414,10 @@ class _GraphBuilder:
 
 
 class Transitions:
-    """The transitions from the expanded states of a finished search, also those to states outside the constraint.
-
-    The search drops such states: a kernel of the same model without its constraint makes them again. They are appended
-    to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do not fit in
-    memory.
+    """The transitions from the expanded states of a finished search, including transitions to states outside the
+    constraint. The search drops these states: a kernel of the same model without its constraint makes them again. They
+    are appended to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do
+    not fit in memory.
     """
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:

@@ -123,8 +123,8 @@ def induct(
 ) -> Induction:
     """Find the greatest inductive subset of `claims`, and the `goals` that every step preserves if this subset holds.
 
-    All are names of properties and lemmas. Those in `known` hold in every reachable state and are assumed; goals are
-    never assumed. Raises UndecidedError.
+    `claims`, `goals` and `known` are names of properties and lemmas. The `known` ones hold in every reachable state and
+    are assumed; goals are never assumed. Raises UndecidedError.
     """
     induction, left = Induction(), list(claims)
     while True:

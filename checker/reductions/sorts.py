@@ -42,8 +42,8 @@ from isrcheck.models.language.model import Instance
 @dataclass(eq=False)
 class Node:
     """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` say why elements are distinguished: the first reason first (most are never spelled);
-    `ranges` are the loops over it."""
+    named by a constant, `faults` are functions that spell the reasons why the model distinguishes elements, the first
+    reason first; `ranges` are the loops over the elements."""
 
     domains: set[type[Domain]] = field(default_factory=set)
     fixed: set[int] = field(default_factory=set)

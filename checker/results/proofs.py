@@ -32,8 +32,8 @@ class Proof:
 
     `lemmas` names the lemmas and the other properties that it uses. `every_length`: the proof covers all values of the
     bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction, over
-    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of that, or None if
-    an exhaustive search has shown it.
+    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of this assumption,
+    or None if an exhaustive search has shown it.
     """
 
     prop: Property

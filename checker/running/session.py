@@ -161,8 +161,9 @@ def reduction_for(
 ) -> AskedReduction:
     """The reduction that the options ask for. Raises UsageError if symmetry excludes another option.
 
-    `needs` are the options that need every state: each as the user writes it, whether it is chosen, and what it does.
-    `symmetry` is the option of that name as the user writes it, and `is_off` whether every reduction is switched off.
+    `needs` are the options that need every state: for each, the text that the user writes, whether it is chosen, and
+    what it does. `symmetry` is the text that the user writes for that option, and `is_off` whether every reduction is
+    switched off.
     """
     option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
     if is_symmetric and option:
@@ -184,7 +185,7 @@ class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
     With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
-    `progress_line` makes the progress line of a subject. `seen` is not empty after Ctrl-C was pressed.
+    `progress_line` makes the progress line of a subject. `seen` is a list that is not empty after Ctrl-C was pressed.
     """
 
     def __init__(

@@ -210,8 +210,8 @@ class _BoundedModelChecker:
     ) -> tuple[Errors, Values | None]:
         """Find every goal at this depth, and the properties whose evaluation leaves a declared range.
 
-        Returns these errors; and an assignment for a path on which `leaving` is true, if there is one: a separate query
-        for that path would take as long as all the others.
+        Returns these range errors, and an assignment for a path on which `leaving` is true, if there is one: the query
+        looks for that path at the same time, because a separate query would take as long as all others.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}

@@ -275,8 +275,8 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Yield every step from the first states of each expanded level, in the order of the search, which is the same for
     every engine. Raises KeyboardInterrupt.
 
-    Most engines do not keep the states of the levels, so the sampled levels are searched again; plain Python takes
-    steps.
+    Most engines do not keep the states of the levels, so the sampled levels are searched again, and plain Python takes
+    the steps.
     """
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
