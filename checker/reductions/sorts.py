@@ -246,7 +246,7 @@ class Sorts:
         size = max(sizes, default=0)
         for low, high, place in node.ranges:
             if size and (low, high) != (0, size):
-                yield f"{place}: a loop over {low}..{high - 1}, a part of {domains[0].__name__}"
+                yield f"{place}: a loop over {low}..{high - 1}, which is only a part of {domains[0].__name__}"
         for name in node.fields:
             layout = self.instance.layouts[name]
             if size and layout.count and (layout.low not in (0, NONE) or layout.high != size - 1):

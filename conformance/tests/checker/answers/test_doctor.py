@@ -166,7 +166,10 @@ NO_MARKER = (
     " the next transaction"
 )
 LATE_MARKER = saying(LOST, "late_marker_ends_the_next_transaction", otherwise=finding(Word.HOLDS))
-ONLY_COPY = "{} lets one broker have the only copy of what committed: the searches take the coordinators' log to lose"
+ONLY_COPY = (
+    "{} lets one broker have the only copy of what committed: the searches assume that the coordinators' log"
+    " (__transaction_state) loses"
+)
 NO_TOPIC_SETTING = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
 ELR_ASSUMED = (
     "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"

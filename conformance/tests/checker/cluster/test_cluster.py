@@ -485,7 +485,7 @@ topic.properties: retention.ms=1 retention.ms=2 @ 0.10.2
      keep one of them
 a.properties: acks=all / b.properties: linger.ms=1 acks=1 @ 0.10.2
     b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it; give
-     those that do
+     only files that agree
 b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.threads=8 num.io.threads=16 @ 3.9
     b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2; one broker
      cannot have both; keep one of them
