@@ -96,12 +96,12 @@ class Asking:
     """A function that returns the seconds that the command has left (None: no limit); this case gets the `part` of
     them."""
     tell: Callable[[str], None] = lambda text: None
-    """Writes the current question to stderr."""
+    """A function that writes the current question to stderr."""
     part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
     """The answers so far, by case and question."""
     refused: set[tuple[Case, Question]] = field(default_factory=set)
-    """Questions that the model refuses."""
+    """The questions that the model refuses, each with its case."""
     is_interrupted: bool = False
 
     def expect(self, questions: Iterable[Expected], reserve: float) -> None:

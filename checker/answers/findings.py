@@ -87,7 +87,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one search."""
+    """The result of one search: its verdict, how far it went, and the path that shows a failure."""
 
     prop: str
     word: Word
@@ -108,7 +108,7 @@ class Result:
     day: str = field(default="", compare=False)
     """The day of a recorded search (YYYY-MM-DD), empty for a fresh one."""
     seconds: float = field(default=0.0, compare=False)
-    """The seconds of a recorded search."""
+    """The seconds that a recorded search took; 0 for a fresh one."""
 
     @classmethod
     def not_begun(cls, prop: str, why: str) -> Result:
@@ -124,14 +124,14 @@ class Result:
 
 
 class Searched(NamedTuple):
-    """A search and its result."""
+    """A search that was made, and its result."""
 
     search: Search
     result: Result
 
 
 class Source(StrEnum):
-    """Where an answer comes from."""
+    """Where the answer to a question comes from: the record, a rule or a search."""
 
     SEARCHED = "searched"
     RECORDED = "recorded"
@@ -280,7 +280,7 @@ def trace_of(history: History) -> Trace:
 
 
 KIND = "histories"
-"""The folder in the cache."""
+"""The name of the folder in the cache for descriptions of histories."""
 
 DESCRIBED_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
 """The packages on which the description of a history depends (True: with subpackages)."""

@@ -501,8 +501,8 @@ def _needs_every_replica(case: Case, replicas: int) -> bool:
 
 
 _DEPTH_OF_RESENDS = 12
-"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: a
-duplicate of known mistakes takes 10 steps."""
+"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: the
+known mistakes take 10 steps to make a duplicate."""
 
 
 # --------------------------------------------------------------------------------------------------------- transactions

@@ -219,18 +219,18 @@ start and take no step; so a failure found with fewer replicas is a failure of t
 
 FEWER_IN_SYNC = "fewer replicas have to be in sync"
 """An unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer
-must be in sync, is also one of the case, in which the other replicas are in sync until the record is acknowledged, and
-then fail for good."""
+must be in sync, is also a history of the case, in which the other replicas are in sync until the record is
+acknowledged, and then fail for good."""
 
 LEAST = 2
 """The replicas that must be in sync in the search of the rule FEWER_IN_SYNC, and in a model by default."""
 
 BROKER_LESS = "one broker less"
-"""A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
-needs every replica, one replica fewer in sync is equivalent to a min.insync.replicas that is less by one."""
+"""A broker that is down for good leaves the ISR, and then no step depends on that broker; with all brokers up, or where
+a write needs every replica, one replica fewer in sync is equivalent to a min.insync.replicas that is less by one."""
 
 ALL_LOSE_POWER = "all brokers lose power"
-"""A history with fewer replicas, of which fewer must be in sync, is also one of the case, in which every further
+"""A history with fewer replicas, of which fewer must be in sync, is also a history of the case, in which every further
 replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed the record."""
 
 ONE_ENTRY = "a log of one entry"

@@ -1,9 +1,9 @@
 """Answers questions from the record of the atlas (models/kafka/atlas).
 
 The README.md of that folder describes the lines of record.jsonl, which are decoded on demand. A recorded search counts
-only if the same search would be made now, of the models as they are now. This is so if the files on which it depends
-are those of the record, byte by byte. Otherwise the searches are planned again and compared one by one, with the
-digests of the models, which leave out comments, docstrings and layout.
+only if the same search, of the same models, would be made today. That is certain if the files on which the search
+depends have not changed by a byte since the record was made. Otherwise the searches are planned again and compared one
+by one, with the digests of the models, which leave out comments, docstrings and layout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of the atlas: the cases that their settings make, and their answers in an operator's words.
+"""The tables of the atlas: the cases in each table, and their answers in an operator's words.
 
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 

@@ -255,9 +255,9 @@ class Consumer:
     offset_reset: Setting[str]
     reads_followers: bool
     is_given: bool
-    """Whether any setting of a consumer is given."""
+    """Whether the files give any setting of a consumer."""
     why_unsearched: str | None
-    """The reason why the model does not have this consumer, or None."""
+    """The reason why the model cannot represent this consumer, or None."""
     release: Version
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
@@ -366,7 +366,7 @@ class Transactions:
     protocol: str
     values: Mapping[str, int]
     why_unsearched: str | None
-    """The reason why there is no generation, or None."""
+    """The reason why no generation of the model fits the cluster, or None."""
     why_none_begins: str | None
     """The reason why no transaction can begin, or None."""
     decisive: tuple[GivenSetting, ...]

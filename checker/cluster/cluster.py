@@ -75,7 +75,7 @@ class Cluster:
     leader_rebalance: Setting[bool]
     flushes_every_message: bool
     given_roles: frozenset[Role]
-    """The roles of which any setting is given."""
+    """The roles (broker, topic, ...) of which the files give any setting."""
     topics: tuple[str, ...]
     """The described topics; can be empty, as can the `partitions`."""
     partitions: tuple[Partition, ...]
@@ -305,15 +305,15 @@ _SHOWS_IT = "kafka-configs --describe --entity-type brokers --entity-default"
 
 @dataclass(frozen=True)
 class LeastIsr:
-    """The min.insync.replicas that counts."""
+    """The value of min.insync.replicas that counts, and where it comes from."""
 
     setting: Setting[int]
     used: GivenSetting | None = None
-    """The given setting; None for a default."""
+    """The given setting that decides the value; None if the value is a default."""
     assumed: str = ""
-    """What is assumed about it; empty if nothing is."""
+    """What is assumed about the value; empty if nothing is."""
     why_not_the_brokers: str = ""
-    """For a default, why the values of brokers do not count; empty if no broker has a value."""
+    """If the value is a default, the reason why the values of brokers do not count; empty if no broker has a value."""
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:

@@ -83,7 +83,7 @@ class Partition:
 
 @dataclass
 class Contents:
-    """The contents of all outputs."""
+    """The parsed contents of all described files."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -430,7 +430,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class DescribedTopic:
-    """A described topic."""
+    """A topic as the output describes it."""
 
     name: str
     properties: tuple[Property, ...]
@@ -450,7 +450,7 @@ class DescribedTopic:
 
 @dataclass(frozen=True)
 class Described:
-    """All topics, in the order of their names, and the brokers."""
+    """The contents of the described files: all topics, in the order of their names, and the brokers."""
 
     topics: tuple[DescribedTopic, ...] = ()
     brokers: tuple[Section, ...] = ()

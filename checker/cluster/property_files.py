@@ -1,4 +1,4 @@
-"""Reads property files: exactly as Kafka does, with java.util.Properties.load(InputStream), and no others.
+"""Reads property files exactly as Kafka does, with java.util.Properties.load(InputStream), and refuses other files.
 
 A file must have the keys of Kafka's own brokers, topics and Java clients; another file is refused by a PropertiesError
 that says whose file it is, and what to give instead. Values are validated as in Kafka, and printed without secrets.

@@ -77,14 +77,14 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the output of a tool shows, and the releases that show it."""
+    """What the output of a tool shows, and which releases show it."""
 
     shown: str
     since: str | None = None
     until: str | None = None
     """The last release of the tool; the brokers may be newer."""
     mode: Mode | None = None
-    """The mode of the brokers, if the output shows it."""
+    """The mode of the brokers (ZooKeeper or KRaft), if the output shows it."""
     lacks: str = ""
     """What the output of a later release than `until` would show in addition."""
     newest: str | None = None
@@ -103,7 +103,7 @@ class Versions:
     """The version that the brokers have agreed on."""
     mode: Setting[Mode]
     is_given: bool
-    """False if the release is assumed."""
+    """Whether the release of the brokers is given; False if it is assumed."""
     decisive: Sequence[GivenSetting] = field(default=(), repr=False)
     """The settings that show the mode or a version."""
     migration: GivenSetting | None = None

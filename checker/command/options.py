@@ -131,7 +131,7 @@ class OpenSession:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """How a model is searched."""
+    """The options that say how a model is searched."""
 
     engine: str
     """`local`, `z3`, `all` or `spark`."""
@@ -140,7 +140,7 @@ class SearchOptions:
     """Whether all violating states are counted, so that the search continues after the first."""
 
     prove: bool
-    """Whether proofs for any depth are looked for."""
+    """Whether proofs that hold at any depth are looked for."""
 
     symmetry: bool
     """Whether only one of several states that differ only in the names of elements is visited."""
@@ -160,7 +160,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What is printed and written."""
+    """The options that say what is printed and written."""
 
     folder: Path
     """The folder for traces."""
@@ -180,7 +180,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """A cluster, as Kafka's own files and tools say."""
+    """The options that describe a cluster: Kafka's own files, and outputs of its tools."""
 
     files: tuple[tuple[str | None, Path], ...]
     """The properties files, each with the role that its option names, such as broker (None for `--config`)."""
@@ -189,7 +189,7 @@ class ClusterOptions:
     """Files with the output of Kafka's tools."""
 
     topic_name: str | None
-    """The topic in question."""
+    """The topic that the answer is for, if several are described."""
 
     kafka_version: str | None
     """The release of the brokers."""
@@ -222,13 +222,13 @@ class Options:
     may have a default time limit and more threads."""
 
     search: SearchOptions
-    """How a model is searched."""
+    """The options that say how a model is searched."""
 
     output: OutputOptions
-    """What is printed and written."""
+    """The options that say what is printed and written."""
 
     cluster: ClusterOptions
-    """A cluster, as Kafka's own files and tools say."""
+    """The options that describe a cluster: Kafka's own files, and outputs of its tools."""
 
     own: Mapping[str, Any]
     """The values of the options that only one form or one package declares."""

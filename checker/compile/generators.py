@@ -28,9 +28,9 @@ DONE, PAUSED, FAILED = 0, 1, 2
 combination in `place`, FAILED in or before that combination."""
 
 PARAMETERS = 7
-"""The number of parameters of a compiled function, which are: two working buffers with the default state, the address
-of the packed states and the most of them, the most combinations to try, and the addresses of the combination to begin
-with (one word per argument) and of how the call ended."""
+"""The number of parameters of a compiled function, which are: two working buffers with the default state; the address
+for the packed states, and the most states; the most combinations to try; the address of the combination to begin with
+(one word per argument); and the address for how the call ended."""
 
 
 class GeneratorCode(KernelCode):

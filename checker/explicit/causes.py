@@ -1,8 +1,8 @@
 """Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
 Every path on which the property fails for the first time is a candidate. Beyond a violation, the search would mostly
-find the same violation again, with irrelevant steps added; so it does not go beyond one. As in every breadth-first
-search, each state has one path: of its shortest paths, the first by initial state and steps.
+find the same violation again, with irrelevant steps added; so the search does not go beyond a violation. As in every
+breadth-first search, each state has one path: of its shortest paths, the first by initial state and steps.
 
 Steps that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not
 count. The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except

@@ -2,8 +2,8 @@
 
 A state is given by its number: its place in breadth-first order, the same for any number of threads. Of an
 `always_possible` property, the stuck states are found, from which no path leads to a state in which it is true. Of a
-liveness property, it is found how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from
-an initial state, and a loop.
+liveness property, the result is the number of states that a violating behaviour can repeat for ever, and a lasso: a
+path from an initial state, and a loop.
 
 A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
 transitions. So the states that are not known to be possible are expanded again, the last states first: then most of

@@ -1,7 +1,8 @@
-"""Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
+"""Searches with a reduction: takes the reduction from the cache, and makes the result hold for the model itself, with
+real paths and without uncertain findings.
 
-A path that such a search finds has an initial state, and steps, each taken in the state that the search kept; its
-result gets paths as the model has them: real states, and steps with the real arguments.
+In a path that such a search finds, each step is taken from the state that the search kept in place of the reached one.
+The result gets paths of the model instead: real states, and steps with the real arguments.
 
 A path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
 with the permutation that maps the first to the second, but for dead cells; its inverse maps the next step of the search

@@ -8,8 +8,8 @@ which all are true violates one. The greatest inductive subset of the claims is 
 no claim is violated (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
 
-Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: then Z3 looks
-for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
+Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions of states: then
+Z3 looks for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In:  an instance with its kernel; the number of walks, their length, the seed; threads, a deadline.
 Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
-     property. That no walk violated a property never reads like a pass.
+     property. A property that no walk violated is UNDECIDED, never a pass.
 
 A walk first chooses one of the actions that have a step, with a chance in proportion to its weight, and then one of its
 steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of

@@ -47,7 +47,8 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class StoredLevel:
-    """A level: its states in order, by chunk; the size of each chunk; how many states each step discovered."""
+    """A level of the search: its states in order, by chunk; the size of each chunk; and how many states each step
+    discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
