@@ -346,8 +346,8 @@ class FromTheAtlas:
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        """The recorded answer, looked up once; None if there is none, or if the limits have a depth, which needs a
-        search."""
+        """The recorded answer, looked up once; None if no answer is recorded, or if the limits have a depth, which
+        needs a search."""
         if limits.depth is not None:
             return None
         if (case, question) not in self._findings:

@@ -223,7 +223,9 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
         about = search.model, search.protocol, search.configuration, result.prop, word.value
         history = History(*about, result.start, result.steps, result.loop)
     elif missing or word is Word.UNDECIDED:
-        note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
+        note = (
+            f"{result.stopped}; nothing found to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
+        )
         word, depth = Word.UNDECIDED, None
     unreached = next((part for part in witnesses if part.result.word is not Word.REACHED), None)
     if word not in FAILS and unreached is not None:

@@ -297,7 +297,8 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which output of a tool brokers of this release and mode give only in a rare case; empty if there is none."""
+    """Say which output of a tool brokers of this release and mode give only in a rare case; empty if every output
+    fits."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (

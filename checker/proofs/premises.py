@@ -66,7 +66,7 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
     is_cut = proofs.stopped is not None
     verdict = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; none to depth {exploration.judged}"
+        note = f"{exploration.stopped}; nothing found to depth {exploration.judged}"
         verdict = replace(verdict, word=Word.UNDECIDED, depth=None, note=note)
     return [*found, verdict]
 

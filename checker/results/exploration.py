@@ -54,7 +54,7 @@ class Findings:
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
     the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
     property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
-    search, otherwise only the levels up to the one that decided the property.
+    search, otherwise only the levels up to that which decided the property.
 
     For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
     true; `permitted` counts the stuck states in which the failure is permitted; `unjudged` says why the engine has not

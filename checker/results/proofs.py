@@ -71,7 +71,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last failed attempt to prove the property with this name; None if there is none."""
+        """The last failed attempt to prove the property with this name; None if no attempt failed."""
         return next((attempt for attempt in reversed(self.attempts) if attempt.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:

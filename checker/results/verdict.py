@@ -161,7 +161,9 @@ def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
-    return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
+    return replace(
+        verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found nothing', judged)}"
+    )
 
 
 def _none(found: str, judged: int) -> str:
@@ -187,7 +189,7 @@ def shown(prop: Property, findings: Findings, note: str = "") -> Verdict | None:
 def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     note = findings.unjudged
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
+        note = f"{exploration.stopped}; {note or _none('nothing found', exploration.judged)}"
     if (verdict := shown(prop, findings, note)) is not None:
         return verdict
     if findings.erred.path is not None:

@@ -350,7 +350,7 @@ class Merge:
 
 
 def _first(findings: Iterable[Finding]) -> StepPath | None:
-    """The path of these findings that comes first in the order of paths; None if there is none."""
+    """The path of these findings that comes first in the order of paths; None if the findings have no path."""
     paths = (finding.path for finding in findings if finding.path is not None)
     return min(paths, key=lambda path: path.order, default=None)
 

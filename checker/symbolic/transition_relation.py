@@ -208,7 +208,7 @@ Options = Sequence[int]
 class InitialChoice:
     """The chosen initial state: its cells, and the condition that exactly one state is chosen.
 
-    `places` are decisions, one after the other: of two initial states, the one that takes the smaller option at the
+    `places` are decisions, one after the other: of two initial states, the state that takes the smaller option at the
     first place where they differ has the smaller number. `number` gives the number of the state in an assignment.
     """
 

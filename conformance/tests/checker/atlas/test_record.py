@@ -110,7 +110,11 @@ def test_what_a_limit_has_cut_short_says_how_far_it_came(record):
     """8.7d in 3.7 takes 20 steps; where every replica has to be in sync, depth 14 does not fit into the memory."""
     case = Case("3.7", min_insync_replicas=3)
     found = Recorded(record).find(case, Question(Topic.DEFECT, name="stale_diverging_response"))
-    assert (found.word, found.note, found.source) == (Word.UNDECIDED, "memory; none to depth 13", Source.RECORDED)
+    assert (found.word, found.note, found.source) == (
+        Word.UNDECIDED,
+        "memory; nothing found to depth 13",
+        Source.RECORDED,
+    )
 
 
 @pytest.mark.parametrize(("replicas", "least"), [(4, 3), (5, 3), (5, 4)])

@@ -343,7 +343,10 @@ def test_a_range_that_is_left_is_kept_when_the_search_is_ended(
     end_searches(monkeypatch, why, 4)
     result = searched(instance, reduction)
     assert (result.stopped, result.judged, error_in(result)) == (why, 4, 4)
-    assert said(result) == {"not_all_are_full": f"UNDECIDED ({why}; none to depth 4)", "in_range": "VIOLATED at step 4"}
+    assert said(result) == {
+        "not_all_are_full": f"UNDECIDED ({why}; nothing found to depth 4)",
+        "in_range": "VIOLATED at step 4",
+    }
 
 
 @pytest.mark.parametrize("why", ["interrupt", "seconds", "memory"])
@@ -362,7 +365,11 @@ def test_a_range_that_is_left_is_kept_when_the_second_search_is_ended(
     assert (result.stopped, result.judged, error_in(result), result.reduction) == (why, 0, 1, reduction.says)
     path = result.findings["in_range"].found.path
     assert path is not None and path.steps == (1,)
-    assert said(result) == {"fine": f"UNDECIDED ({why}; none to depth 0)", **ENDS, "in_range": "VIOLATED at step 1"}
+    assert said(result) == {
+        "fine": f"UNDECIDED ({why}; nothing found to depth 0)",
+        **ENDS,
+        "in_range": "VIOLATED at step 1",
+    }
 
 
 def test_a_range_that_no_permutation_leaves_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +384,7 @@ def test_a_range_that_no_permutation_leaves_is_not_reported(tmp_path: Path, monk
     assert (result.levels, said(result)) == ([1, 2], {"fine": "HOLDS", **ENDS})
     end_searches(monkeypatch, "interrupt", 2)
     result = searched(instance, reduction)
-    assert said(result) == {"fine": "UNDECIDED (interrupt; none to depth 0)", **ENDS}
+    assert said(result) == {"fine": "UNDECIDED (interrupt; nothing found to depth 0)", **ENDS}
 
 
 ERRING = (

@@ -241,7 +241,7 @@ def test_lost_parts_contribute_no_verdict():
     answers = {0: record_of(explore(instance, limits, initial=0))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
-    assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
+    assert verdicts(merged)[0].bare == "UNDECIDED (lost; nothing found to depth 0)"
 
 
 def test_the_depth_that_is_divided_is_found_in_one_search():
