@@ -146,7 +146,7 @@ def test_a_sample_names_its_seed_and_a_difference_how_to_find_it_again(record, c
     assert main(["--seed", "7"], Record(file)) == DIFFERENT
     first, last = capsys.readouterr().out.splitlines()
     assert first.endswith("word is PERMITTED, recorded as HOLDS")
-    assert last.endswith("to find it again: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")
+    assert last.endswith("to repeat: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")
 
 
 def test_what_an_operator_asks_first_is_recorded(record):
