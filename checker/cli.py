@@ -58,7 +58,8 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 
 
 def _wrong_engine(error: AssertionError, words: Sequence[str]) -> str:
-    """What to say if the engines disagree, plain Python does not confirm a path, or an engine contradicts itself."""
+    """The message for an error of isrcheck itself: the engines disagree, plain Python does not confirm a path, or an
+    engine contradicts itself."""
     from isrcheck.traces.format.certify import NotCertifiedError  # here, because its import takes a while
 
     fault = escaped(str(error)) or type(error).__name__
@@ -76,7 +77,10 @@ def options_of(words: Sequence[str]) -> Options:
     for form in FORMS:
         if form.word and form.word == next(iter(words), "") and form not in installed:
             folder = form.folder.relative_to(CHECKER.parent).as_posix()
-            raise UsageError(f"{form.word}: this form of check is not installed; install the folder {folder} as well")
+            raise UsageError(
+                f"{form.word}: this installation of isrcheck lacks the folder {folder}, which has this form of check;"
+                " install isrcheck again, with that folder"
+            )
     return read_options(words, installed)
 
 

@@ -57,7 +57,7 @@ OWNERS = (Role.PRODUCER, Role.TOPIC, Role.BROKER)
 OF_PRODUCERS, OF_TOPIC = "producers, with a restart", "topic, at once"
 
 MOST_PROPOSED = 3
-"""More replicas are not proposed: nothing is searched to its end with them."""
+"""The most replicas that a proposed change sets: with more, no search goes to the end."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ChangedSetting:
     text: str
     owner: Role
     how: str
-    """Who has to change it, and whether it takes effect at once."""
+    """Who has to change the setting, and whether the change takes effect at once."""
     field: str
     """The field of a `Case`, which gets the `value`."""
     value: Any
@@ -87,7 +87,8 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """How large the change is: settings, whose they are (the last one first), and how many need a restart."""
+        """The sort key for sizes: how many settings change, whose settings they are (positions in OWNERS, the greatest
+        first), and how many need a restart."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -98,7 +99,7 @@ class Change:
 
     @property
     def how(self) -> str:
-        """Who has to change it, and whether it takes effect at once."""
+        """Who has to change the setting, and whether the change takes effect at once."""
         return "; ".join(dict.fromkeys(setting.how for setting in self.settings))
 
     def of(self, case: Case) -> Case:
@@ -126,7 +127,8 @@ def fields_of(change: KnownChange) -> set[str]:
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the changes of at most so many settings, the smallest first; those of a list are equally large."""
+    """Yield lists of changes of at most `most` settings: each list has equally large changes, and smaller changes come
+    first."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -167,7 +169,7 @@ def _settings(case: Case) -> Iterator[ChangedSetting]:
 
 
 def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
-    """Whether Kafka takes the settings together, and writes with acks=all can be acknowledged."""
+    """Whether Kafka accepts these settings together, and writes with acks=all can be acknowledged."""
     changed = Change(settings).of(case)
     if changed.enable_idempotence and not case.enable_idempotence:
         return changed.acks == "all" and changed.retries
@@ -178,7 +180,7 @@ def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
 
 
 class Kind(Enum):
-    """The kinds of an answer, worst first, each with its word in --json."""
+    """The kinds of an answer, worst first; each value is the word for the kind in --json."""
 
     BROKEN = "broken"
     CAN_LOSE = "can-lose"
@@ -219,23 +221,23 @@ class Tried:
     change: Change
     finding: Finding
     availability: Mapping[Question, Finding] | None = None
-    """Whether writes and reads work with brokers down; None if there was no such question."""
+    """Whether writes and reads work with brokers down, after the change; None if that was not asked."""
     survives_one: Finding | None = None
-    """Whether the loss of one broker was survived; None if there was no such question."""
+    """Whether a committed record survives the loss of one broker, after the change; None if that was not asked."""
 
     @property
     def is_gone(self) -> bool:
-        """Whether the failure is known not to happen with the change, as far as was searched."""
+        """Whether the searches found that the failure does not happen with the change."""
         return self.finding.is_known and not self.finding.fails
 
     @property
     def is_cure(self) -> bool:
-        """Whether no acknowledged record is lost with the change, as far as was searched."""
+        """Whether the searches found that no acknowledged record is lost with the change."""
         return self.is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known what the change does."""
+        """Whether the searches leave open what the change does."""
         return not self.finding.is_known or (self.survives_one is not None and not self.survives_one.is_known)
 
 
@@ -246,7 +248,7 @@ class Exposure:
     failure: Failure
     finding: Finding
     is_of_disks: bool
-    """Whether its history needs a loss of power or of a disk: then the answer does not depend on it."""
+    """Whether the failure's history needs a loss of power or of a disk; such a failure does not decide the answer."""
     avoided_by: tuple[Tried, ...] = ()
     """Single settings with which the case is not exposed."""
     is_tried: bool = True
@@ -259,7 +261,7 @@ class Exposure:
 
     @property
     def why_open(self) -> str:
-        """Why the finding leaves it open."""
+        """Why the finding leaves open if the case is exposed."""
         history = self.failure.history
         if not self.finding.is_known or history is None:
             return why_open(self.finding)
@@ -273,7 +275,7 @@ class Exposure:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the finding shows the failure, and not only what the settings permit."""
+        """Whether the finding shows this known failure, and not only a failure that the settings permit."""
         return is_exposed(self.failure, self.finding)
 
 
@@ -284,20 +286,21 @@ class Answer:
     cluster: Cluster
     case: Case
     findings: Mapping[Question, Finding] = field(default_factory=dict)
-    """All findings except those about known failures; without acks=all none about the loss of brokers."""
+    """The findings of all questions except those about known failures; without acks=all, no question is about lost
+    brokers."""
     exposures: Sequence[Exposure] = ()
     unsearched: Sequence[tuple[Failure, str]] = ()
     """Known failures of the release that cannot be searched, each with the reason."""
     changes: Sequence[Tried] = ()
     """Equally small changes with which no acknowledged record is lost; empty if no change helps."""
     why_no_change: str = ""
-    """The reason why there is no such change."""
+    """The reason why no change is proposed."""
     is_interrupted: bool = False
     """Whether Ctrl-C ended the questions early."""
 
     @property
     def main_findings(self) -> dict[Question, Finding]:
-        """The findings that are not about brokers which are down or lost."""
+        """The findings by question, without those about brokers that are down or lost."""
         return {question: finding for question, finding in self.findings.items() if question.topic not in OF_BROKERS}
 
     @property
@@ -307,7 +310,7 @@ class Answer:
 
     @property
     def every_finding(self) -> list[Finding]:
-        """All findings, also those with changes that were tried."""
+        """All findings about the cluster, and those about the cluster with each change that was tried."""
         changes = [*self.changes, *(tried for exposure in self.exposures for tried in exposure.avoided_by)]
         of_defects = [exposure.finding for exposure in self.exposures]
         of_changes = [finding for tried in changes for finding in (tried.finding, tried.survives_one) if finding]
@@ -315,9 +318,9 @@ class Answer:
 
     @property
     def tolerated(self) -> int | None:
-        """How many brokers, whichever they are, can be lost for good before a committed record is lost, while the ISR
-        is the smallest one that acknowledges a record; None if that is not known. With one replica the answer is known
-        without a question, whatever acks is."""
+        """How many brokers, whichever they are, can be lost for good without the loss of a committed record, if the ISR
+        is as small as acks=all allows; None if that is not known. With one replica the number is 0, whatever acks is,
+        and no question is asked."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -332,15 +335,15 @@ class Answer:
 
     @property
     def is_allowed(self) -> bool:
-        """Whether an acknowledged record can be lost, and the settings allow it."""
+        """Whether an acknowledged record can be lost because the settings allow it, so that no promise is broken."""
         if self.loss is not None and self.loss.fails:
             return self.loss.word is Word.PERMITTED
         return self.loses_with_one_broker
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects of the release to which the case is exposed, without those of disks: those that lose an
-        acknowledged record come first."""
+        """The known defects of the release to which the case is exposed, except those that need a loss of power or of a
+        disk; defects that lose an acknowledged record come first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
@@ -352,7 +355,8 @@ class Answer:
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The known defects of the release to which the case may be exposed, without those of disks."""
+        """The known defects of the release whose exposure is undecided, except those that need a loss of power or of a
+        disk."""
         return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
@@ -366,7 +370,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why no search can answer for this cluster, or None."""
+        """The reason why no search can answer for this cluster, or None."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -377,14 +381,14 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why there is no answer for this cluster, or None."""
+        """The reason why there is no answer for this cluster, or None."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None
 
     @property
     def _why_open(self) -> str | None:
-        """Why the searches leave the question open, or None."""
+        """Why the searches leave open what kind of answer this is, or None."""
         loss = self.loss
         if loss is None:
             return "it was interrupted before anything was found" if self.is_interrupted else "nothing was searched"
@@ -426,11 +430,11 @@ class Answer:
 
     @property
     def headline(self) -> str:
-        """The first line."""
+        """The first line of the answer."""
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line of an answer of this kind."""
+        """The first line that an answer of this kind has for the cluster."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
@@ -470,7 +474,7 @@ class Answer:
 
     @property
     def verdict(self) -> Word:
-        """The gravest word of what decides, as in the other objects of --json."""
+        """The gravest verdict among the findings that decide the answer, as in the other objects of --json."""
         if self.kind is Kind.UNKNOWN:
             return Word.UNDECIDED
         if self.kind in (Kind.BROKEN, Kind.DEFECTS):
@@ -500,17 +504,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Doctored:
-    """The answers of a command, for its report."""
+    """The answers that a command gave, for the report that it writes."""
 
     answers: Sequence[Answer]
     files: Mapping[Path, str]
-    """The traces that were written, each with what it shows."""
+    """The trace files that were written, each with a text that says what it shows."""
     code: int
     """The exit code."""
 
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
-    """Return the exit code: of several answers, 12 comes before 3. With `strict`, what settings allow is a failure."""
+    """Return the exit code of all answers: if answers have different codes, 12 comes before 3. With `strict`, a failure
+    that the settings allow counts as well."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

@@ -60,7 +60,8 @@ INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
 FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8.0, 6.0, 0.5, 0.1
-"""How the time is shared: each question gets its weight's part of the rest; all other questions weigh 1."""
+"""The weights by which questions share the time: each question gets the remaining time times its weight, divided by the
+sum of the weights still to come. Questions without a weight here weigh 1."""
 
 
 Expected = tuple[Case, Question, float]
@@ -68,10 +69,10 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions, by search or from the record. It learns beforehand which questions will come."""
+    """Answers questions, by search or from the record; `expect` tells it beforehand which questions will come."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer these questions, in this order, if that can be done side by side.
+        """Begin to answer these questions, in this order, if several searches can run side by side.
 
         The questions have this `part` of the time that the command has left, and share it with later questions,
         whose weight is `reserve`.
@@ -81,24 +82,26 @@ class Answerer(Protocol):
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
 
     def close(self) -> None:
-        """End what still runs."""
+        """End all searches that still run."""
 
 
 @dataclass
 class Asking:
-    """The questions and their answers, kept so that no question is answered twice."""
+    """Asks questions about cases within the time of the command, and keeps the answers, so that no question is answered
+    twice."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
-    """Returns the seconds of the command that are left (None: no limit), of which this case gets the `part`."""
+    """A function that returns the seconds that the command has left (None: no limit); this case gets the `part` of
+    them."""
     tell: Callable[[str], None] = lambda text: None
-    """Writes the current question to stderr."""
+    """A function that writes the current question to stderr."""
     part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
-    """The answers to earlier questions."""
+    """The answers so far, by case and question."""
     refused: set[tuple[Case, Question]] = field(default_factory=set)
-    """Questions that the model refuses."""
+    """The questions that the model refuses, each with its case."""
     is_interrupted: bool = False
 
     def expect(self, questions: Iterable[Expected], reserve: float) -> None:
@@ -132,7 +135,7 @@ class Asking:
 
 
 def in_words(question: Question) -> str:
-    """Return what a question is about, for the line that shows the progress."""
+    """Return a question in words, for the progress line."""
     if question.topic is Topic.DEFECT:
         return f"known defect {named(question.name).number}"
     if question.topic is Topic.SURVIVES:
@@ -143,7 +146,7 @@ def in_words(question: Question) -> str:
 
 
 def examine(cluster: Cluster, asking: Asking) -> Answer:
-    """Ask everything about a cluster."""
+    """Ask all questions about a cluster, and return the answer."""
     case = case_of(cluster)
     failures = [named(question.name) for question in defects_of(case, cluster.release)]
     answer = Answer(cluster, case)
@@ -227,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
     if is_open:
         why = INTERRUPTED if asking.is_interrupted else OUT_OF_TIME
         return replace(answer, why_no_change=f"not every change could be tried: {why}")
-    return replace(answer, why_no_change="no one or two settings prevent it")
+    return replace(answer, why_no_change="no change of one or two settings prevents it")
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
@@ -248,9 +251,9 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Try the single settings that avoid an exposure; all that do, the smallest first.
+    """Try changes of one setting, and return the exposure with all of them that avoid it, the smallest first.
 
-    Only those that the library names are tried; if none of them helps in this case, all others.
+    First the changes that the library names are tried; all others are tried only if none of these helps.
     """
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
@@ -292,8 +295,8 @@ MOST_PROCESSES = 4
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
-    """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
-    for an entry of --set that is not a budget."""
+    """Return the answerer for the questions of a command; `left` returns the seconds that it has left. Raises
+    UsageError for an entry of --set that is not a budget."""
     searches = Searches(opening, budgets_of(options.model.settings), left)
     return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 
@@ -310,8 +313,8 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
         entry = MODEL.entries.get(name)
         if entry is None or not (entry.is_budget or name in SIZES):
             raise UsageError(
-                f"--set {text}: the files configure the cluster; only faults and sizes of the search can be raised,"
-                " as in --set crashes=2"
+                f"--set {text}: neither a number of faults nor a size of the search; the files configure the cluster,"
+                " and --set can only raise faults and sizes, as in --set crashes=2"
             )
         budgets[name] = parse(name, entry, value)
         refuse_out_of_range(name, entry, budgets[name])
@@ -319,17 +322,18 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
 
 
 class FromTheAtlas:
-    """Answers from the atlas, otherwise by search; says once in a command if the record does not count."""
+    """Answers from the record of the atlas, otherwise by search. If the record is outdated or damaged, it says so
+    once."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
-        """Without a `record`, it is that of the package."""
+        """Without a `record`, the record in the package is used."""
         self.searches = searches
         self.recorded = Recorded(record)
         self._findings: dict[tuple[Case, Question], Finding | None] = {}
         self._is_announced = False
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for those questions that the atlas does not answer."""
+        """Begin the searches for the questions that the atlas does not answer."""
         lacking = [expected for expected in questions if self._find(*expected[:2], limits) is None]
         self.searches.expect(lacking, limits, reserve, part)
 
@@ -342,7 +346,8 @@ class FromTheAtlas:
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        """The recorded answer, looked up once; a depth in the limits asks for a search."""
+        """The recorded answer, looked up once; None if no answer is recorded, or if the limits have a depth, which
+        needs a search."""
         if limits.depth is not None:
             return None
         if (case, question) not in self._findings:
@@ -350,7 +355,7 @@ class FromTheAtlas:
             why = self.recorded.outdated or ("it cannot be read" if self.recorded.record is None else "")
             if why and not self._is_announced:
                 self._is_announced = True
-                ProgressLine("atlas").announce(f"recorded answers do not count: {why}; searching again")
+                ProgressLine("atlas").announce(f"the recorded answers are not used: {why}; searching again")
         return self._findings[case, question]
 
 
@@ -366,7 +371,7 @@ class Searches:
         self.several: SideBySide | None = None
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions."""
+        """Begin the searches for these questions, side by side if possible."""
         count = min(limits.threads, MOST_PROCESSES)
         if self.searcher is None and (count == 1 or len(questions) <= 1):
             return
@@ -414,7 +419,7 @@ SHOWN = {
     Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
     Topic.DISK: "how a lost disk loses a record",
 }
-"""What the traces of an answer show, apart from those of known failures."""
+"""For each topic of a question, what the trace of its finding shows."""
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:

@@ -41,7 +41,7 @@ GRAVITY = (
     Word.REACHED,
     Word.NOT_APPLICABLE,
 )
-"""The words of searches, the decisive word first: a found failure counts, whatever else is open."""
+"""The verdicts of searches, the decisive one first: a found failure counts, whatever other searches leave open."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Search:
     """One search of a question."""
 
     says: str
-    """Its faults in words: "one crash"."""
+    """The faults of the search, in words: "one crash"."""
     model: str
     protocol: str
     configuration: str
@@ -57,7 +57,7 @@ class Search:
     prop: str
     """The property in question; empty: all that apply."""
     depth: int | None = None
-    """The depth to which it goes; None: to the end."""
+    """The depth to which the search goes; None: to the end."""
     initial: int | None = None
     """The only initial state to start from; None: all."""
     is_permitted: bool = False
@@ -65,11 +65,13 @@ class Search:
     choices: int = 1
     """The number of initial states that `initial` represents: of sets of brokers that are down (WRITES, READS)."""
     rule: str = ""
-    """The name of the rule by which it answers for the case, if it is a search of other settings (questions.py)."""
+    """The name of the rule (questions.py) by which the search answers for a case with other settings; empty if the
+    settings are the case's."""
     is_witness: bool = False
-    """Whether it shows that another search of the question can find what it looks for (planning.py)."""
+    """Whether this search is a witness: it shows that another search of the question can find what that looks for
+    (planning.py)."""
     unused: tuple[str, ...] = ()
-    """Budgets that what it looks for does not need."""
+    """Budgets of faults that the behaviour which the search looks for does not need."""
 
     @property
     def identity(self) -> str:
@@ -85,7 +87,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one search."""
+    """The result of one search: its verdict, how far it went, and the path that shows a failure."""
 
     prop: str
     word: Word
@@ -106,7 +108,7 @@ class Result:
     day: str = field(default="", compare=False)
     """The day of a recorded search (YYYY-MM-DD), empty for a fresh one."""
     seconds: float = field(default=0.0, compare=False)
-    """The seconds of a recorded search."""
+    """The seconds that a recorded search took; 0 for a fresh one."""
 
     @classmethod
     def not_begun(cls, prop: str, why: str) -> Result:
@@ -122,14 +124,14 @@ class Result:
 
 
 class Searched(NamedTuple):
-    """A search and its result."""
+    """A search that was made, and its result."""
 
     search: Search
     result: Result
 
 
 class Source(StrEnum):
-    """Where an answer comes from."""
+    """Where the answer to a question comes from: the record, a rule or a search."""
 
     SEARCHED = "searched"
     RECORDED = "recorded"
@@ -163,7 +165,7 @@ class Finding:
 
     @property
     def is_known(self) -> bool:
-        """Whether the question is answered; an answer to a depth counts, and says so."""
+        """Whether the question is answered; a search to a limited depth counts as an answer."""
         return self.word is not Word.UNDECIDED
 
     @property
@@ -173,8 +175,8 @@ class Finding:
 
 
 def is_exposed(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding shows that the case is exposed to a failure. A failure that breaks a promise does not count if
-    the settings make no such promise."""
+    """Whether a finding shows that the case is exposed to a known failure. A failure that breaks a promise does not
+    count if the settings of the case do not make that promise."""
     if finding.word is Word.PERMITTED:
         return failure.history is not None and failure.history.verdict == Word.PERMITTED.value
     return finding.fails
@@ -196,8 +198,9 @@ def without_search(word: Word, why: str) -> Finding:
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
-    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
-    is decided: the behaviour in question cannot happen within the bounds.
+    The argument of `result_of` is the position of the search. If no search finds a failure, but a witness does not
+    reach its goal, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the searches
+    show nothing.
     """
     made: list[Searched] = []
     for position, search in enumerate(searches):
@@ -220,7 +223,9 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
         about = search.model, search.protocol, search.configuration, result.prop, word.value
         history = History(*about, result.start, result.steps, result.loop)
     elif missing or word is Word.UNDECIDED:
-        note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
+        note = (
+            f"{result.stopped}; nothing found to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
+        )
         word, depth = Word.UNDECIDED, None
     unreached = next((part for part in witnesses if part.result.word is not Word.REACHED), None)
     if word not in FAILS and unreached is not None:
@@ -232,7 +237,8 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
 
 
 def _why_vacuous(search: Search, result: Result) -> str:
-    """Why searches in which nothing failed decide nothing."""
+    """Why the searches of a question decide nothing, although they found no failure: the witness `search` did not reach
+    its goal."""
     if result.stopped is not None:
         return f"{result.stopped}; the search did not show that its faults can happen"
     where = "within its bounds" if search.depth is None else f"within {search.depth} steps"
@@ -245,12 +251,14 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with these entries, as on the command line. Raises UsageError."""
+    """The instance of a model with these configuration entries, given as on the command line. Raises UsageError."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:
         if name not in loaded.entries:
-            raise UsageError(f"{model} has no configuration entry {name}; the history is of another version")
+            raise UsageError(
+                f"{model} has no configuration entry {name}; another version of isrcheck recorded this history"
+            )
     return loaded.instance(protocol, {name: parse(name, loaded.entries[name], text) for name, text in texts.items()})
 
 
@@ -274,7 +282,7 @@ def trace_of(history: History) -> Trace:
 
 
 KIND = "histories"
-"""The folder in the cache."""
+"""The name of the folder in the cache for descriptions of histories."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +292,7 @@ class Description:
     how: str
     """How the failure comes about, without a full stop."""
     counts: Mapping[str, int]
-    """How often each kind of event occurs."""
+    """How often each kind of event occurs in the history."""
 
     @property
     def needs(self) -> str:

@@ -64,7 +64,7 @@ VIOLATED = "VIOLATED"
 
 
 class Family(Enum):
-    """How the ISR is changed: the leader writes it, it asks a controller with ZooKeeper, or one with KRaft."""
+    """How the ISR is changed: the leader writes it itself, or asks a controller, which uses ZooKeeper or KRaft."""
 
     WRITTEN = "written by the leader"
     ASKED = "asked of a controller with ZooKeeper"
@@ -101,7 +101,7 @@ def search_of(says: str, instance: Instance, prop: str, depth: int | None = None
 
 
 def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
-    """The search of another instance; `changes` are other fields that differ."""
+    """Return the search for another instance; `changes` are the other fields of the `Search` that differ."""
     name, protocol = instance.model.name, instance.protocol.name
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
@@ -159,13 +159,15 @@ _MECHANISMS = """
     replicas_of_partition_0 DELETION_IS_ANSWERED FETCH_IS_SPLIT
 """
 MECHANISMS = frozenset(_MECHANISMS.split())
-"""The entries of mechanisms that a configuration can lack: then a mistake of such a mechanism has no effect."""
+"""The entries that switch mechanisms on: in a configuration without a mechanism, a mistake of that mechanism has no
+effect."""
 
 
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
-    """The mechanisms without which a switch that is a mistake has no effect: those of every history that it has. A
-    later generation may repair more than the mistake of one failure, so its switches do not count here."""
+    """The mechanisms without which a switch that is a mistake has no effect: the mechanisms that every history with
+    this mistake uses. A later generation may repair more than the mistake of one failure, so its switches do not count
+    here."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -175,7 +177,8 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """The entries without those switches that are mistakes of a mechanism that the entries do not have."""
+    """The entries without the switches that have no effect: those that are mistakes of a mechanism which the entries
+    switch off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -194,7 +197,8 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """The case in the generation in which every known mistake is repaired. Generations in which the leader writes the
-    ISR become the last of them. The switches of the result are all in which it differs from its generation."""
+    ISR become the last of them. The `switches` of the result are all switches in which it differs from its
+    generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -260,7 +264,8 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """The depth to which a search with so many replicas goes, if it would go to `depth` with three of them."""
+    """The depth to which a search with so many replicas goes (None: to the end), if a search with three replicas goes
+    to `depth`."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -319,7 +324,8 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
+    """Yield the bounds of the searches for a lost record: what brokers do by themselves, and what Kafka does by
+    default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -354,8 +360,8 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
 
 
 def _elections(replicas: int) -> int:
-    """The elections after one crash with KRaft: without another replica, the partition loses its leader, and gets it
-    back."""
+    """How many elections one crash takes with KRaft: two with a single replica, because the partition loses its leader,
+    and gets it back."""
     return 1 if replicas > 1 else 2
 
 
@@ -401,7 +407,8 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Replicas and min.insync.replicas of the searches of a loss of power of all brokers, the case's own last."""
+    """Yield the replicas and the min.insync.replicas of each search in which all brokers lose power, those of the case
+    last."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -454,8 +461,9 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
-    A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, the broker has to come back first: it leaves the ISR, perhaps the ELR, and joins the ISR again.
+    A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any
+    leader, because its session can expire. If a write needs all replicas, the broker that crashed has to come back
+    before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again.
     """
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
@@ -479,8 +487,8 @@ def _needs_every_replica(case: Case, replicas: int) -> bool:
 
 
 _DEPTH_OF_RESENDS = 12
-"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: a
-duplicate of known mistakes takes 10 steps."""
+"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: the
+known mistakes take 10 steps to make a duplicate."""
 
 
 # --------------------------------------------------------------------------------------------------------- transactions
@@ -531,7 +539,8 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
 
 
 def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
-    """An instance that starts from one committed record on all replicas, of which the first ones are in sync."""
+    """An instance that starts from one committed record on all replicas, of which the first `in_sync` are in sync, and
+    with `down` brokers down."""
     replicas, controller = case.replication_factor, _controller(case)
     bounds = {
         "records": 2,
@@ -553,7 +562,8 @@ def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Ins
 # --- Known failures ---
 
 BEYOND, MOST_BEYOND = 4, 14
-"""With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
+"""If the case has more replicas than the failure's history needs, the search goes BEYOND more steps, but to depth
+MOST_BEYOND at most."""
 
 
 def searches_of_defect(case: Case, name: str) -> list[Search] | str:
@@ -657,7 +667,8 @@ def budgets(instance: Instance) -> str:
 # --- Plans ---
 
 GENERATION_OF = {"3.1": "2.8"}
-"""The generation of `kafka_scenarios` that replaces one that only `kafka_liveness` has: both elect alike."""
+"""For a generation that only the model `kafka_liveness` has, the generation of `kafka_scenarios` that replaces it: both
+elect leaders alike."""
 
 
 def planned(case: Case, question: Question) -> Sequence[Search] | str:
@@ -670,7 +681,7 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
-    """The searches for the goals that must be reachable in these searches, each once."""
+    """The witnesses of these searches: one search for each goal that they must be able to reach."""
     by_identity: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):
@@ -680,7 +691,7 @@ def witnesses(searches: Sequence[Search]) -> list[Search]:
 
 
 def _with_goals(search: Search) -> Iterator[Instance]:
-    """Yield the instance in which a search has its goals, if it has goals."""
+    """Yield the instance of a model with goals for the bounds of a search; nothing if no goals apply to the search."""
     instance = search.instance
     is_goal = any(prop.name == search.prop and prop.kind is Kind.SOMETIMES for prop in instance.properties)
     if search.rule or is_goal:

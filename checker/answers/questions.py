@@ -64,7 +64,7 @@ WITH_ELR = ("4.1", "4.3")
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """The settings of one topic and its producers that matter."""
+    """The settings of one topic and its producers on which answers depend."""
 
     protocol: str
     """A generation of the model `kafka`."""
@@ -74,7 +74,7 @@ class Case:
     """One of "0", "1" and "all"."""
     replication_factor: int = 3
     min_insync_replicas: int = 1
-    """At most `replication_factor` + 1: every larger number has the same effect."""
+    """min.insync.replicas, but at most `replication_factor` + 1: every larger number has the same effect."""
     unclean_election: bool = False
     leader_rebalance: bool = True
     """auto.leader.rebalance.enable."""
@@ -85,7 +85,7 @@ class Case:
     max_in_flight_requests: int = 5
     """1 or 5, because more make no difference for the few records of a search."""
     numbering: tuple[tuple[str, int], ...] = ()
-    """The model's entries for what the release of the clients and brokers does with sequence numbers."""
+    """The entries of the model that say how this release's clients and brokers handle sequence numbers."""
     transactions: tuple[tuple[str, str], ...] = ()
     """The generation of the model `transactions`, as the entry `protocol`, and its entries; empty without any."""
 
@@ -116,7 +116,7 @@ LAST_WITHOUT_ELR = "4.0"
 """The last generation without eligible leader replicas."""
 
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
-"""The last of these generations repairs how the earlier ones truncate."""
+"""The last generation with ZooKeeper in which the leader writes the ISR; it repairs how the earlier ones truncate."""
 
 KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
 """The switches of known releases that are not mistakes of Kafka; every other switch has its repaired value."""
@@ -125,15 +125,17 @@ VARYING_MISTAKES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "R
 """The mistakes in which releases of the same generation differ."""
 
 NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
-"""The questions about a generation as it is."""
+"""The questions that are about a generation as it is, with its known mistakes."""
 
 SEARCHED_WHOLE = 3
-"""Up to this many replicas are searched to the end; more replicas to a depth, as each of them multiplies the states."""
+"""The most replicas with which a search goes to the end; with more replicas it stops at a depth, because each further
+replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
     """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does. Without
-    eligible leader replicas both differ from 4.0 only in these. Neither act of an operator is in these searches."""
+    eligible leader replicas both differ from 4.0 only in these. Both are acts of operators, and these searches have no
+    such acts."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -142,7 +144,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """In the search of a known failure every other known mistake is repaired, whether the release has it or not."""
+    """In the search of a known failure, every other known mistake is repaired, so it does not matter which of them the
+    release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -156,7 +159,8 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _repaired_alike(case: Case, question: Question) -> Case:
-    """The answer is about the generation in which all known mistakes are repaired: then these releases are the same."""
+    """The answer is about the generation in which all known mistakes are repaired; releases that differ only in their
+    mistakes are then the same."""
     if question.topic in NOT_REPAIRED:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
@@ -165,7 +169,8 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    """The record that is read was committed before, and what is committed does not depend on acks."""
+    """The question is about reading a record that was committed before, and which records are committed does not depend
+    on acks."""
     return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
 
 
@@ -182,7 +187,7 @@ def _above(case: Case, _: Question) -> Case:
 
 
 def _alone(case: Case, _: Question) -> Case:
-    """Without a second replica nobody else can be elected, cleanly or not."""
+    """Without a second replica no other broker can be elected, cleanly or not."""
     return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
 
 
@@ -207,18 +212,18 @@ start and take no step; so a failure found with fewer replicas is a failure of t
 
 FEWER_IN_SYNC = "fewer replicas have to be in sync"
 """An unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer
-must be in sync, is also one of the case, in which the other replicas are in sync until the record is acknowledged, and
-then fail for good."""
+must be in sync, is also a history of the case, in which the other replicas are in sync until the record is
+acknowledged, and then fail for good."""
 
 LEAST = 2
 """The replicas that must be in sync in the search of the rule FEWER_IN_SYNC, and in a model by default."""
 
 BROKER_LESS = "one broker less"
-"""A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
-needs every replica, one replica fewer in sync is equivalent to a min.insync.replicas that is less by one."""
+"""A broker that is down for good leaves the ISR, and then no step depends on that broker; with all brokers up, or where
+a write needs every replica, one replica fewer in sync is equivalent to a min.insync.replicas that is less by one."""
 
 ALL_LOSE_POWER = "all brokers lose power"
-"""A history with fewer replicas, of which fewer must be in sync, is also one of the case, in which every further
+"""A history with fewer replicas, of which fewer must be in sync, is also a history of the case, in which every further
 replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed the record."""
 
 ONE_ENTRY = "a log of one entry"
@@ -292,7 +297,7 @@ TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
-"""Promises about acknowledged records: without acks=all there are no such promises."""
+"""The promises about acknowledged records, which a producer has only with acks=all."""
 
 LOSSES = ("power_losses", "disk_losses")
 """The budgets of faults that lose data: the answer does not depend on failures that need them, but reports them."""
@@ -323,7 +328,8 @@ READ = {
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
 
-    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller may differ.
+    With a `case`, whether a cluster of the release with these settings has the failure: the protocol of the cluster may
+    be older than the release, and its controller may be of the other kind.
     """
     if failure.since == NO_RELEASE:
         return False
@@ -339,7 +345,8 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a cluster has one of these entries: of the model `transactions`, if that shows the failure."""
+    """Whether a cluster has one of these entries; they are entries of the model `transactions` if that model shows the
+    failure."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -384,8 +391,8 @@ def concerns(case: Case, failure: Failure) -> bool:
 
 
 def losses_to_survive(case: Case) -> range:
-    """The numbers of lost brokers to ask about: up to all that must have an acknowledged record. Without acks=all
-    nothing is promised to survive."""
+    """The numbers of lost brokers to ask about: from 1 to the number of brokers that must have an acknowledged record.
+    Without acks=all nothing is promised to survive."""
     copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
     return range(1, copies + 1)
 
@@ -438,9 +445,10 @@ def read_by(question: Question) -> tuple[str, ...]:
 
 
 def key_of(case: Case, question: Question) -> tuple[str, str]:
-    """A question with the settings that it reads: cases with the same key have the same answer.
+    """A question with the values of the settings that it reads, as two texts: cases with the same key have the same
+    answer.
 
-    The first part is the question with what belongs to a release; the second part holds the values of the other
+    The first text is the question with the values that belong to a release; the second text has the values of the other
     settings, in the order of `settings_of_topic`.
     """
     case, question = asked_instead(case, question)
@@ -455,7 +463,7 @@ RELEASED = (*GENERATION, "numbering", "transactions")
 
 
 def settings_of_topic(question: Question) -> tuple[str, ...]:
-    """The other settings that a question reads."""
+    """The settings that a question reads, without those that belong to a release."""
     return tuple(name for name in read_by(question) if name not in RELEASED)
 
 

@@ -1,9 +1,9 @@
 """Answers questions from the record of the atlas (models/kafka/atlas).
 
 The README.md of that folder describes the lines of record.jsonl, which are decoded on demand. A recorded search counts
-only if the same search would be made now, of the models as they are now. This is so if the files on which it depends
-are those of the record, byte by byte. Otherwise the searches are planned again and compared one by one, with the
-digests of the models, which leave out comments, docstrings and layout.
+only if the same search, of the same models, would be made today. That is certain if the files on which the search
+depends have not changed by a byte since the record was made. Otherwise the searches are planned again and compared one
+by one, with the digests of the models, which leave out comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PACKAGES = {
 """The packages on which the searches and their results depend (True: with subpackages)."""
 
 PLANS = ("findings", "planning", "questions", "recorded", "searching")
-"""The modules of this room on which they depend."""
+"""The modules of this folder on which the searches and their results depend."""
 
 
 def texts_digest() -> str:
@@ -42,8 +42,8 @@ def texts_digest() -> str:
 
 
 class Recorded:
-    """Answers from the record. `outdated` says, after an answer that the record has only for other models or searches,
-    why it was not used; empty otherwise."""
+    """Answers questions from the record. If an answer was recorded with other models or searches, it is not used, and
+    `outdated` says why; otherwise `outdated` is empty."""
 
     def __init__(self, record: Record | None = None) -> None:
         """Without a `record`, the record of the package is used; if it cannot be read, it counts as empty."""
@@ -52,7 +52,7 @@ class Recorded:
 
     @cached_property
     def record(self) -> Record | None:
-        """The record; None if there is no record, or if it cannot be read."""
+        """The record that answers are read from; None if there is no record, or if it cannot be read."""
         if self._given is not None:
             return self._given
         try:
@@ -65,7 +65,8 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if the record has no answer, or one of other searches or models."""
+        """The recorded answer; None if the record has no answer, or only one that was found with other searches or
+        models."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:
@@ -85,8 +86,8 @@ class Recorded:
         return assembled(searches, lambda position: result_of(recorded[position]))
 
     def _why_outdated(self, case: Case, question: Question, searches: Sequence[Search], *, is_ended: bool) -> str:
-        """Why these searches are not those that would be made now; empty if they are. `is_ended`: a failure was found,
-        after which no search is made."""
+        """Why the recorded searches are not the searches that would be made now; empty if they are. With `is_ended`,
+        the last of them found a failure, after which no further search is made."""
         from isrcheck.checker.answers.planning import planned  # here, because it loads the models
         from isrcheck.models import registry
 
@@ -115,11 +116,11 @@ def _names(text: str) -> dict[str, str]:
 
 
 _OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
-"""The names in the record, in their order, with the fields of a `Search` and a `Result`; `replicas` follows `says`."""
+"""The names in the record, in their order, each with the field of a `Search` or a `Result` that it stands for."""
 
 
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
-    """A recorded search, for a case."""
+    """Make a search from its line of the record; with a `case`, for that case."""
     fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
@@ -136,7 +137,7 @@ def result_of(content: Mapping[str, Any]) -> Result:
 
 
 def written(search: Search, result: Result) -> dict[str, Any]:
-    """A search and its result as the record has them; what is absent, or false, is left out."""
+    """A search and its result as the record has them; fields that are absent or false are left out."""
     replicas = dict(search.instance.configuration.items()).get("replicas")
     says = search.says.rpartition(", with ")[0] if search.rule else search.says
     fields: dict[str, Any] = {}
@@ -169,7 +170,8 @@ class Record:
         """The searches that answer a question with these settings, in their order, or the reason why no model can
         answer it; None if it is not recorded.
 
-        `group` is the question with what belongs to a release, `settings` are the values of the other settings.
+        `group` and `settings` are the two texts of `key_of`: the question with the values that belong to a release, and
+        the values of the other settings.
         """
         line = self._group_lines.get(group)
         if line is None:

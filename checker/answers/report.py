@@ -38,7 +38,8 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions of several topics that are not as they should be; each is in the first group that fits."""
+    """The partitions of several topics that are not as they should be; each partition is in the first group that
+    fits."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
@@ -58,7 +59,7 @@ class Now:
 
 
 def now_of(clusters: Iterable[Cluster]) -> Now:
-    """Return the state of all partitions of these clusters."""
+    """Sort the partitions of these clusters into groups by what is wrong with them now."""
     groups: tuple[list[Partition], ...] = ([], [], [])
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
@@ -80,7 +81,8 @@ def _have(partitions: Sequence[Partition], state: str) -> str:
 
 
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Return when a partition gets a leader; for several partitions, only in general."""
+    """Return what has to happen before a partition without a leader gets one; for several partitions, only in
+    general."""
     if len(partitions) > 1:
         return "a broker of their ISR or ELR is up"
     (partition,) = partitions
@@ -122,7 +124,8 @@ def claim(case: Case, finding: Finding) -> str:
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield which acts of operators endanger a cluster with ELR, and which topics the ELR does not protect."""
+    """Yield lines that say which acts of operators endanger a cluster with ELR, and which topics the ELR does not
+    protect."""
     if not case.has_elr:
         return
     # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
@@ -133,8 +136,9 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     if unequal:
         yield (
             "",
-            f"{listed(unequal)}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its"
-            " number for the whole topic, and keeps no eligible leaders where the leader still waits for more replicas",
+            f"{listed(unequal)}: partition 0 has fewer replicas than min.insync.replicas; the controller replaces"
+            " min.insync.replicas by that number of replicas for the whole topic, and keeps no eligible leaders of a"
+            " partition whose leader still waits for more replicas",
         )
 
 
@@ -150,8 +154,8 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what `defects` by which partitions lose records do to the topics in which coordinators keep what clients
-    committed."""
+    """Yield lines that say what `defects` (by which partitions lose records) do to the topics in which coordinators
+    store transactions and committed offsets."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
@@ -172,10 +176,10 @@ def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple
 # --- Text ---
 
 MOST_LINES = 15
-"""The most lines after the first, without --details, not counting those that say what is assumed."""
+"""The most lines of an answer after its first line, without --details; lines that say what is assumed do not count."""
 
 MOST_CHANGES = 3
-"""The most equally small changes that are shown."""
+"""The most changes that are shown, if several equally small changes help."""
 
 ALLOWED = "your settings allow this"
 
@@ -204,7 +208,8 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
 
 
 def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield the first lines, each with its label: for which cluster the answer is, and what it says of lost records."""
+    """Yield the first lines of an answer, each with its label: which cluster the answer is for, and whether records can
+    be lost."""
     yield "For", subject(answer.cluster)
     yield from (("Assumed", line) for line in answer.cluster.assumed)
     yield from (("Ignored", line) for line in left_out(answer.cluster))
@@ -263,7 +268,7 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """What to change against the loss of records, and what that costs."""
+    """Yield lines that say what to change against the loss of records, and what the change costs."""
     for tried in answer.changes[:MOST_CHANGES]:
         change = tried.change
         yield "Change", f"{change.spelled} ({change.how}): then no loss is found, {reach(tried.finding)}"
@@ -288,7 +293,8 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
-    """Return three lines for each defect: its title, what it takes, and what avoids it; and the advice as a detail."""
+    """Return three lines for each defect: its title, which events it takes, and what avoids it; with `details` also the
+    advice."""
     rows: list[tuple[str, str]] = []
     for exposure in answer.exposed:
         rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))
@@ -321,7 +327,8 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Name the nearest release that repairs a known failure; empty if no release does, or if the cluster's does."""
+    """Name the nearest release that repairs a known failure; empty if no release does, or if the cluster's own release
+    already does."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -369,7 +376,8 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what a loss of power or of a disk can do, of one broker and of all: how it comes about, what it takes."""
+    """Yield lines that say what a loss of power or of a disk can do, of one broker or of all: how a record is lost, and
+    which events that takes."""
     for label, questions in (
         ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
         ("Disk", (("of one broker", Topic.DISK),)),
@@ -392,7 +400,7 @@ def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _is_of(failure: Failure, label: str) -> bool:
-    """Whether a known failure needs a loss of power, or else one of a disk."""
+    """Whether a known failure belongs under this label: it needs a loss of power, or a loss of a disk."""
     history = failure.history
     needs_power = history is not None and "power_losses" in pairs(history.configuration)
     return needs_power is (label == "Power")
@@ -418,7 +426,7 @@ def _loss_of_data(case: Case, topic: Topic, finding: Finding) -> str:
 
 
 def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what requests that are sent again do to records."""
+    """Yield a line that says whether resent requests duplicate or reorder records."""
     says = {Topic.DUPLICATES: "a record can appear twice", Topic.ORDER: "records can change order"}
     resends = {topic: finding for topic in says if (finding := answer.findings.get(Question(topic))) is not None}
     for topic, finding in resends.items():
@@ -438,7 +446,7 @@ def _titled(failures: Sequence[Failure]) -> str:
 
 
 def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
-    """Say which known defects are not decided, all of them, and why the first one is not."""
+    """Name all known defects whose effect on the cluster is undecided, and say why the first one is."""
     if len(exposures) == 1:
         failure = exposures[0].failure
         known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
@@ -540,7 +548,7 @@ def cost(before: Mapping[Question, Finding], after: Mapping[Question, Finding] |
 
 
 def source_of(findings: Sequence[Finding]) -> str:
-    """Return where the answers come from: the record, with its date, or searches that ended just now."""
+    """Return where the findings come from: the record of the atlas, with its date, or searches of this command."""
     searched = [finding for finding in findings if finding.parts]
     days = sorted({finding.recorded for finding in searched if finding.recorded})
     fresh = sum(not finding.recorded for finding in searched)
@@ -583,7 +591,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _other_generation(answer: Answer) -> str:
-    """Say if searches are in a generation other than the cluster's, and in which."""
+    """Say which searches are in a generation other than the cluster's; empty if none is."""
     parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     is_own = protocols <= {answer.case.protocol}
@@ -623,13 +631,14 @@ def understood_lines(cluster: Cluster) -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """Answers with the same case and the same first line, and how many topics and partitions they are for."""
+    """A row of the table: the answers that have the same case and the same first line, with their topics and
+    partitions."""
 
     answers: tuple[Answer, ...]
 
     @property
     def first(self) -> Answer:
-        """The answer that represents all of them."""
+        """The first answer, which represents all answers of the row."""
         return self.answers[0]
 
     @property
@@ -644,7 +653,8 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, the worst first; of equally bad ones, those with most known defects, then most partitions."""
+    """Return the rows of the table, the worst answer first; among equally bad answers, those with more known defects,
+    then more partitions, come first."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
@@ -717,7 +727,7 @@ def change_of(answer: Answer) -> str:
 
 
 def as_object(answers: Sequence[Answer], now: Now, remarks: Sequence[str]) -> dict[str, Any]:
-    """Return the object: the headline of the worst answer, and every distinct case with the topics that have it."""
+    """Return the object of --json: the headline of the worst answer, and every distinct case with its topics."""
     rows = rows_of(answers)
     worst = rows[0].first
     return {

@@ -35,21 +35,23 @@ from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import from_steps
 
 Searching = Callable[[Search, Limits], Result]
-"""Makes a search within limits. After Ctrl-C it returns its result so far; from then on it raises KeyboardInterrupt."""
+"""A function that makes a search within limits. After Ctrl-C it returns the result so far; later calls raise
+KeyboardInterrupt."""
 
 AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 """Questions whose searches have no faults except brokers that are down: `--set` raises no budget in them."""
 
 
 class Searcher:
-    """Answers questions by search; each search has at least the budgets `least` (`--set crashes=2`), as far as its
-    model has them."""
+    """Answers questions by search; each search has at least the fault budgets `least` (as from `--set crashes=2`), if
+    its model has budgets of these names."""
 
     def __init__(self, search: Searching, least: Mapping[str, int] | None = None) -> None:
         self.search = search
         self.least = least or {}
         self.held: dict[tuple[str, int | None], Result] = {}
-        """Finished searches of a loss of power that found nothing, by identity and greatest depth."""
+        """The results of finished searches for a record lost with power, if they found nothing, by identity and
+        depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
@@ -159,9 +161,9 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be long enough for a reduction, which needs a kernel of its own. It needs two followers,
-    which are then alike, and settings that do not permit the failure, which would soon be found. A failure that the
-    release claims to survive is not found soon, even if the settings permit it."""
+    """Whether a search may be long enough for a reduction, which needs a kernel of its own. That takes two followers,
+    which are then alike, and settings that do not permit the failure: a permitted failure is soon found. A failure that
+    the release claims to survive is not found soon, even if the settings permit it."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -228,23 +230,24 @@ def search_on_executor(search: Search, limits: Limits) -> Result:
 
 
 class EarlyAnswer(ProgressLine):
-    """The progress line of a search whose result is part of an answer: how far nothing was found."""
+    """The progress line of a search for an answer: it says to which depth nothing was found."""
 
     def report(self, progress: Progress) -> None:
         """Report the progress of a search."""
         judged = max(progress.depth - 1, 0)
-        self.tell(f"so far: nothing to depth {judged}, {progress.distinct:,} states", progress.seconds)
+        self.tell(f"so far: no failure to depth {judged}, {progress.distinct:,} states", progress.seconds)
 
 
 # --- Several searches side by side ---
 
 SECONDS_TO_STOP = 5.0
-"""After Ctrl-C, how long a search may take to end."""
+"""How many seconds a search may take to end after Ctrl-C."""
 
 
 @dataclass(eq=False)
 class _Task:
-    """A search. One that is expected has a `weight`, and gets a share of the time when it begins."""
+    """A search that waits, runs or has ended. An expected search has a `weight`, by which it gets a share of the time
+    when it begins."""
 
     search: Search
     limits: Limits
@@ -253,7 +256,7 @@ class _Task:
 
 
 class _Worker:
-    """A process, and the search that it makes, if any."""
+    """A child process, and the search that it runs now, if any."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -269,14 +272,15 @@ class _Worker:
         self.task: _Task | None = None
 
     def begin(self, task: _Task, limits: Limits, left: float | None) -> None:
-        """Begin a search; if the process has ended, the search ends when it is waited for."""
+        """Begin a search in this process. If the process has died, that is noticed when the outcome of the search is
+        awaited."""
         self.task = task
         with suppress(OSError):
             self.pipe.send((task.search, limits, left))
 
     def end(self, why_lost: str) -> bool:
-        """Take the outcome of the search, and return whether the process goes on; otherwise `why_lost` has stopped the
-        search."""
+        """Take the outcome of the search, and return whether the process still lives; if it has died, the search counts
+        as stopped by `why_lost`."""
         assert self.task is not None
         try:
             self.task.outcome = self.pipe.recv()
@@ -315,8 +319,8 @@ class SideBySide:
         """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
         that have not begun are forgotten.
 
-        They share this part of the remaining time with later questions, whose weight is `reserve`. The share of a
-        search is its weight, divided by the sum of all waiting weights and the `reserve`.
+        The searches get this `part` of the remaining time, and share it with later questions, whose weight is
+        `reserve`. The share of a search is its weight, divided by the sum of all waiting weights and the `reserve`.
         """
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
@@ -358,7 +362,7 @@ class SideBySide:
         self.workers = []
 
     def _seconds(self, task: _Task) -> float | None:
-        """The time limit of a search that waits, and begins now."""
+        """The time limit, in seconds, of a waiting search that begins now."""
         left = self.left()
         if not task.weight or left is None:
             return task.limits.seconds
@@ -366,7 +370,7 @@ class SideBySide:
         return left * self._part * min(1.0, len(self.workers) * task.weight / total)
 
     def _begin(self) -> None:
-        """Give every process that is free a search that waits."""
+        """Give each idle process a waiting search."""
         for worker in self.workers:
             if worker.task is None and self.waiting:
                 task = self.waiting[0]
@@ -389,7 +393,7 @@ class SideBySide:
                 self.workers[self.workers.index(worker)] = _Worker()
 
     def _interrupt(self) -> None:
-        """End the running searches, and take their findings."""
+        """Interrupt the running searches, and take their results so far."""
         self.is_interrupted = True
         for worker in self.workers:
             worker.process.terminate()
@@ -406,8 +410,8 @@ class SideBySide:
 
 def serve(pipe: Connection) -> None:
     """Make the searches that arrive on the pipe, and answer each with its `Result` or the error that ended it. Each
-    comes with its limits and the seconds that the command has left, which bound a compilation as well. Returns when the
-    parent closes the pipe, or has ended."""
+    search comes with its limits, and with the seconds that the command has left, which limit compilations too. Returns
+    when the parent closes the pipe, or has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signals: list[int] = []
     session = SearchSession(Limits(), Budget(None, Limits().memory), signals, progress_line=EarlyAnswer)
@@ -431,7 +435,7 @@ def _answer(make: InThisProcess, search: Search, limits: Limits, signals: list[i
 
 @contextmanager
 def _interruptible(signals: list[int]) -> Iterator[None]:
-    """Within this context, the first request to terminate raises KeyboardInterrupt, and later ones do nothing."""
+    """Within this context, the first signal to terminate raises KeyboardInterrupt, and later signals do nothing."""
 
     def note(number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

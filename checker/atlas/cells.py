@@ -41,7 +41,8 @@ VERIFICATION = ("transaction.partition.verification.enable", "false")
 
 @dataclass(frozen=True)
 class ReleasedCluster:
-    """A release in a mode: the case of its defaults, without transactions; and what transactions it can have."""
+    """A release with ZooKeeper or with KRaft: the `Case` of its default settings, without transactions, and the kinds
+    of transactions that it can have."""
 
     release: Version
     mode: str
@@ -114,7 +115,8 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: what can be searched, usual settings, recent generations, and the gravest questions first."""
+        """The sort key of a cell: cells that can be searched, usual settings, recent generations and grave questions
+        come first."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))
@@ -122,7 +124,7 @@ class Cell:
 
     @property
     def _unusual(self) -> int:
-        """How many settings that the question reads are not those of a usual topic and producer."""
+        """How many of the settings that the question reads differ from those of a usual topic and producer."""
         case, read = self.case, read_by(self.question)
         return sum(
             name in read and is_unusual
@@ -181,7 +183,7 @@ def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Ca
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """The settings that vary in the atlas, each with its values for a release."""
+    """The settings that vary in the atlas, each with the values that it takes for a release."""
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {

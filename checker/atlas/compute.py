@@ -44,12 +44,13 @@ def read_results(path: Path) -> dict[str, Result]:
             fields |= {"word": Word(fields["word"]), "steps": tuple(fields["steps"])}
             results[content["search"]] = Result(**fields)
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{path}:{number}: no result of a search; move the file away") from None
+            raise UsageError(f"{path}:{number}: this line is not the result of a search; move the file away") from None
     return results
 
 
 def recorded_results(record: Record) -> dict[str, Result]:
-    """The results in a record, by the identity of their search. They count only for the same models and searches."""
+    """The results in a record, by the identity of their search. A result counts only if its models and its search are
+    unchanged."""
     digests = record.header["models"]
     current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
     return {
@@ -60,10 +61,10 @@ def recorded_results(record: Record) -> dict[str, Result]:
 
 
 class Computing:
-    """Answers cells from a file of results, and adds the results that it lacks."""
+    """Answers cells from a file of results; missing results are searched for and added to the file."""
 
     def __init__(self, path: Path, results: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
-        """New results, of `search`, are added to the file."""
+        """`results` are those known so far; `search` makes a missing search, whose result is added to the file."""
         self.results = dict(results)
         self.path, self.search = path, search
 
@@ -111,7 +112,7 @@ def compute_on_spark(
     seconds: float,
 ) -> None:
     """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. `search`
-    makes one of them on an executor.
+    is the function that an executor runs for one search.
 
     A cell whose search finds no failure needs the next one: the searches are made in rounds, each with the next missing
     search of every cell. Cells that share a search share its task. Raises KeyboardInterrupt, SparkLostError; the
@@ -155,7 +156,7 @@ def _made_on_executor(
 
 
 def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result], limit: float) -> tuple[int, int]:
-    """Write the record of all cells that are answered; return how many cells and searches that are.
+    """Write the record of all cells that are answered; return the numbers of cells and of searches.
 
     `limit` is that of one search, in seconds.
     """

@@ -186,13 +186,13 @@ _ANSWER = ("verdict", "step", "to_the_end", "to_depth", "states", "witnesses", "
 
 
 class Reading:
-    """The record as answers; each is looked up once."""
+    """Reads answers from the record; each is looked up only once."""
 
     def __init__(self, record: Record) -> None:
         self.recorded = Recorded(record)
         self._known: dict[object, Finding | None] = {}
         self.outdated = 0
-        """The number of recorded answers that are of other models or searches."""
+        """The number of recorded answers that are left out, because the models or the searches have changed."""
 
     def answer(self, case: Case, question: Question) -> Finding | None:
         """The recorded answer; None if no answer is recorded that holds for the models as they are now."""

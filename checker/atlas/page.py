@@ -37,10 +37,10 @@ CLASSES = {
     Grave.FACT: "fact",
     Grave.NOTHING: "none",
 }
-"""The class that colours an answer."""
+"""The CSS class that colours an answer, by how grave the answer is."""
 
 COLOURS = {Status.FAILS: "warn", Status.DEFECTS: "bad", Status.UNKNOWN: "open", Status.KEEPS: "good"}
-"""The class that colours the answer of a row."""
+"""The CSS class that colours the answer of a whole row."""
 
 MEANINGS = (
     ("bad", "fails against a promise: a known defect of the release"),
@@ -49,7 +49,7 @@ MEANINGS = (
     ("deep", "not found to this number of steps; longer histories were not searched"),
     ("good", "not found, to the end: the search has no further state within its bounds"),
 )
-"""What the colours mean."""
+"""The meaning of each colour, for the legend."""
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that are cases, each setting as in the masks of a row. Combinations that differ
-    only in their releases count as one."""
+    """The combinations of settings that exist as cases; each setting is encoded as in the masks of a row. Combinations
+    that differ only in their releases count as one."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}

@@ -43,7 +43,7 @@ ABOUT_SEARCHES = (
 
 
 def source_of(finding: Finding) -> str:
-    """Where an answer comes from, as a sentence without a full stop."""
+    """Where a finding comes from (a search, the record, a rule), as a sentence without a full stop."""
     day = f" on {finding.recorded}" if finding.recorded else ""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}" + (f"; searched{day}" if day else "")
@@ -53,13 +53,13 @@ def source_of(finding: Finding) -> str:
 @dataclass
 class _Shown:
     asks: dict[str, None]
-    """The questions that it answers."""
+    """The questions that the history answers; a dict keeps their order."""
     finding: Finding
-    """The first finding that has it."""
+    """The first finding that has this history."""
     history: History
     name: str
     cases: int = 0
-    """The number of answers."""
+    """The number of answers that have this history."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Histories:
 
 
 def _about(shown: _Shown) -> Iterator[Content]:
-    """The text beside the steps: the questions, and what else was searched."""
+    """The text beside the steps of a history: the questions that it answers, and what else was searched."""
     yield from (element("h2", asks) for asks in shown.asks)
     leads = "One answer of the table leads here."
     if shown.cases > 1:
@@ -177,7 +177,7 @@ def _listed(parts: Sequence[Searched]) -> Element:
 
 
 def _in_words(search: Search, result: Result) -> tuple[str, str]:
-    """What was searched, to which depth, and with which result; and the command that repeats the search."""
+    """A search in words (faults, depth, result), and the command that repeats it."""
     depth = "" if result.depth is None else f" {result.depth}"
     why = f", for {WHY_STOPPED.get(result.stopped, result.stopped)}" if result.stopped else ""
     states = counted(result.states, "state")
@@ -238,7 +238,7 @@ WORDS = {
     Word.REACHED: ("REACHED 1", "what was asked for can happen, in 1 step; REACHED 0: it is so from the start"),
     Word.NOT_APPLICABLE: ("n/a", "the question does not arise with these settings"),
 }
-"""For each verdict an example, and its meaning."""
+"""For each verdict, an example of how it is printed, and its meaning."""
 
 GRAVEST = ("the first line", "the gravest word of the searches below it")
 BOUNDS = ("elections=3 crashes=1", "the faults of a search: at most three elections and one crash in one history")
@@ -254,7 +254,7 @@ BY_RULE = ("derived by rule", "other settings were searched, such as fewer repli
 
 
 def legend(findings: Iterable[Finding]) -> Element:
-    """Return the words of these findings with their meanings."""
+    """Return a legend: the verdicts that occur in these findings, with their meanings."""
     entries = dict.fromkeys(entry for finding in findings for entry in _entries(finding))
     order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, WITNESS, BY_RULE)
     shown = (entry for entry in order if entry in entries)

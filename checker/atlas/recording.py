@@ -28,12 +28,14 @@ from isrcheck.models.messages import UsageError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compute cells, and write the record on request."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.checker.atlas.recording", description=__doc__)
-    parser.add_argument("file", type=Path, help="the results of the searches; it is created, or continued")
-    parser.add_argument("--minutes", type=float, default=60.0, help="of computing (0: only write the record)")
+    parser.add_argument("file", type=Path, help="the file for the results of the searches; continued if it exists")
+    parser.add_argument("--minutes", type=float, default=60.0, help="the time for searches (0: only write the record)")
     parser.add_argument("--seconds-a-search", type=float, default=60.0)
-    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: the cells of one of several processes")
-    parser.add_argument("--master", help="make the searches on Spark, as in --master 'local[2]'")
-    parser.add_argument("--write", type=Path, nargs="?", const=RECORD, help="write the record, there or to this file")
+    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: compute only this part of the cells")
+    parser.add_argument("--master", help="search on Spark, as in --master 'local[2]'")
+    parser.add_argument(
+        "--write", type=Path, nargs="?", const=RECORD, help="write the record of the atlas, or this file"
+    )
     options = parser.parse_args(arguments)
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
     try:

@@ -1,7 +1,7 @@
 """`python -m isrcheck.checker.atlas.sample`: searches a random sample of the record again.
 
 Prints what differs. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record. The seed
-decides the order of the searches: with it and the number of searches, a difference is found again.
+decides the order of the searches: the same seed and number of searches find a difference again.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
 def main(arguments: Sequence[str] | None = None, record: Record | None = None) -> int:
     """Search a sample again, and print what differs."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="decides which searches are made (default: 1)")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of a processor, after which no search begins")
-    parser.add_argument("--searches", type=int, help="the number of searches, however long they take")
+    parser.add_argument("--seed", type=int, default=1, help="the seed that chooses the searches (default: 1)")
+    parser.add_argument("--seconds", type=float, default=15.0, help="the processor time after which no search begins")
+    parser.add_argument("--searches", type=int, help="the number of searches, instead of a time")
     options = parser.parse_args(arguments)
     try:
         record = Record() if record is None else record
@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
         if differing := list(differences(search, searcher, limits)):
             print(*differing, sep="\n")
             print(
-                f"the record of the atlas differs; to find it again: {COMMAND} --seed {options.seed} --searches {made}"
+                "a search found something else than the record of the atlas; to repeat:"
+                f" {COMMAND} --seed {options.seed} --searches {made}"
             )
             return DIFFERENT
     print(f"seed {options.seed}: {made} of {record.header['searches']} recorded searches made again, all as recorded")

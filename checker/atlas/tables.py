@@ -1,4 +1,4 @@
-"""The tables of the atlas: the cases that their settings make, and their answers in an operator's words.
+"""The tables of the atlas: the cases in each table, and their answers in an operator's words.
 
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
@@ -64,7 +64,7 @@ class Kind:
     title: str
     about: str
     fails: str
-    """What is wrong where the settings permit a failure, in a few words."""
+    """What happens, in a few words, where the settings permit a failure."""
     settings: tuple[str, ...]
     """The settings that vary, as fields of a `Case`."""
     columns: tuple[Column, ...]
@@ -212,7 +212,8 @@ def _is_possible(kind: Kind, case: Case) -> bool:
 
 
 def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str, ReleasedCluster]]:
-    """Releases with the same behaviour and the same known defects, as one: its name, and its newest release.
+    """The groups of releases with the same behaviour and the same known defects: the name of each group, and its newest
+    release.
 
     The newest releases come first.
     """
@@ -229,8 +230,8 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
-    """The releases of a group, from the oldest to the newest, for each mode. A range leaves out no release of its mode
-    between its ends, and a mode is named if releases of the range have the other mode as well."""
+    """The releases of a group, from the oldest to the newest, for each mode. A range contains every release of its mode
+    between its two ends. The mode is named only if releases of the range also exist in the other mode."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -257,12 +258,12 @@ class SettingColumn:
     """A setting as a column."""
 
     name: str
-    """The name in an address."""
+    """The name of the setting in the address of a page."""
     heading: str
     key: str
     """Kafka's key."""
     field: str = ""
-    """The field of a `Case`; empty: the releases of a line."""
+    """The field of a `Case` with the value; empty for the column that shows the releases of a line."""
 
     def of(self, line: Line) -> str:
         """The value of the setting for a line."""
@@ -322,7 +323,7 @@ class Grave(IntEnum):
 
 @dataclass(frozen=True)
 class Words:
-    """A short text about findings, and how grave they are."""
+    """The answer of a cell as a short text, and how grave the answer is."""
 
     grave: Grave
     text: str
@@ -431,17 +432,17 @@ class Exposures:
     """The known failures of a case's release, by their names."""
 
     defects: tuple[str, ...]
-    """Those to which the case is exposed."""
+    """The failures to which the case is exposed."""
     beside: tuple[str, ...]
-    """Those to which it is exposed by a loss of power or of a disk."""
+    """The failures to which the case is exposed only if power or a disk is lost."""
     open: tuple[str, ...]
-    """Those for which it is undecided."""
+    """The failures for which the exposure is undecided."""
     unsearched: tuple[str, ...]
-    """Those that need something that no model of the release has."""
+    """The failures that were not searched, because they need something that no model of the release has."""
     absent: int
-    """The number of the others."""
+    """The number of failures to which the case is not exposed."""
     depth: int | None
-    """The least depth to which the others were searched (None: to the end)."""
+    """The least depth to which the searches for the `absent` failures went (None: to the end)."""
 
 
 def exposures(findings: Asked) -> Exposures:
@@ -465,7 +466,7 @@ def exposures(findings: Asked) -> Exposures:
 
 
 def said_of(sorted_out: Exposures) -> Words:
-    """Say how many known defects a case is exposed to, those of power and disks left out."""
+    """Say to how many known defects a case is exposed, without those that need a loss of power or of a disk."""
     if sorted_out.defects:
         others = f"; {len(sorted_out.open)} not decided" if sorted_out.open else ""
         return Words(Grave.BROKEN, f"exposed to {counted(len(sorted_out.defects), 'known defect')}{others}")
@@ -503,7 +504,8 @@ class Status(Enum):
 
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
-    """The answer as a whole: what the settings permit, known defects, what is open.
+    """The answer of a row as a whole: whether the settings permit a failure, a known defect breaks a promise, or an
+    answer is open.
 
     A broken promise is attributed to the known defects of the release, if the case is exposed to one.
     """
@@ -519,7 +521,8 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
 @dataclass(frozen=True)
 class Row:
-    """Cases with the same answers: all combinations of `values`, which are a set of texts for each setting.
+    """A row: cases with the same answers. They are all combinations of `values`, which has for each setting the set of
+    its values as text.
 
     Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them.
     """
@@ -531,7 +534,7 @@ class Row:
 
 
 def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[[Line], tuple[Cell, ...]]) -> list[Row]:
-    """The rows, the worst first, in the order of their settings otherwise."""
+    """The rows, the worst first; equally bad rows are in the order of their settings."""
     lines, rows = sheet.lines, []
     for line in lines:
         cells = cells_of(line)
@@ -553,7 +556,7 @@ def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[
 
 
 def _joined(rows: Iterable[Row], place: int) -> list[Row]:
-    """The rows, with those that differ only in one setting joined into one row."""
+    """Join the rows that differ only in the setting at `place`."""
     alike: dict[object, list[Row]] = defaultdict(list)
     for row in rows:
         alike[row.status, row.values[:place], row.values[place + 1 :], row.cells].append(row)
@@ -566,7 +569,7 @@ def _joined(rows: Iterable[Row], place: int) -> list[Row]:
 
 
 class Spelling:
-    """The values of rows as text."""
+    """Writes the values of rows as text: `any` where a row has every value of a setting."""
 
     def __init__(self, lines: Sequence[Line], settings: Sequence[SettingColumn]) -> None:
         self.order = [values_of(setting, lines) for setting in settings]
@@ -578,8 +581,8 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """The row; a setting of which it has every value that occurs with its numbers of replicas gets the other values
-        as well, so that rows with other numbers of replicas can join it."""
+        """The row with more values: a setting that has every value which occurs with the row's numbers of replicas gets
+        all other values as well, so that rows with other numbers of replicas can join the row."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
         return replace(
@@ -619,7 +622,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Cells:
-    """Makes the cells of lines, and keeps the pages that they lead to."""
+    """Makes the cells of lines, and keeps the pages to which the cells link."""
 
     histories: Histories
     searches: Searches

@@ -53,13 +53,13 @@ class Producer:
     is_idempotent: Setting[bool]
     has_transactions: bool
     numbering: Mapping[str, int]
-    """The model's entries for what this release does with sequence numbers, at the client and at brokers."""
+    """The entries of the model that say how clients and brokers of this release handle sequence numbers."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
 
     @property
     def defaults(self) -> tuple[Setting[Any], ...]:
-        """The settings that count, and have the default of a Java client."""
+        """The settings that affect the answer and have the default of a Java client, because no file gives them."""
         decide = {ACKS, IDEMPOTENCE, *(() if self.is_idempotent.value else (RETRIES, IN_FLIGHT))}
         return tuple(setting for setting in self.understood if setting.key in decide and setting.is_default)
 
@@ -234,9 +234,9 @@ class Consumer:
     offset_reset: Setting[str]
     reads_followers: bool
     is_given: bool
-    """Whether any setting of a consumer is given."""
+    """Whether the files give any setting of a consumer."""
     why_unsearched: str | None
-    """The reason why the model does not have this consumer, or None."""
+    """The reason why the model cannot represent this consumer, or None."""
     release: Version
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
@@ -302,8 +302,8 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
 
 
 def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:
-    """Return whether consumers read from followers (KIP-392), which takes a selector of brokers and a client's rack;
-    and these settings."""
+    """Return whether consumers read from followers (KIP-392), and the settings that decide this: a selector of the
+    brokers, and the rack of the client."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
     selects = selector is not None and selector.text != "" and not selector.text.endswith(".LeaderSelector")
@@ -340,17 +340,17 @@ class Transactions:
     protocol: str
     values: Mapping[str, int]
     why_unsearched: str | None
-    """The reason why there is no generation, or None."""
+    """The reason why no generation of the model fits the cluster, or None."""
     why_none_begins: str | None
     """The reason why no transaction can begin, or None."""
     decisive: tuple[GivenSetting, ...]
-    """The given settings that count."""
+    """The given settings that affect the answer."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
     assumed: str = ""
     """What is assumed of the cluster's features and of clients; empty if nothing is."""
     only_copy: str = ""
-    """The setting with which a record of the coordinators' log can have one copy; empty if there are more."""
+    """The setting that lets a record of the coordinators' log have only one copy; empty if no setting does."""
 
     @property
     def entries(self) -> dict[str, str]:
@@ -416,7 +416,8 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return what is given about the coordinators' log, and the reason why nothing can be appended to it, or None."""
+    """Return the given settings of the coordinators' log, and the reason why nothing can be appended to that log, or
+    None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = None

@@ -54,7 +54,7 @@ NO_REPLICAS_GIVEN = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The settings of a cluster that matter for the safety of replication, and of topics that agree in theirs."""
+    """The settings of a cluster, and of topics with equal settings, that matter for the safety of replication."""
 
     kafka_version: Setting[Version]
     """The release of the brokers, given or assumed."""
@@ -64,7 +64,7 @@ class Cluster:
     producer: Producer
     consumer: Consumer
     transactions: Transactions | None
-    """None if the producer has none."""
+    """What counts for transactions; None if the producer has no transactional.id."""
     min_insync_replicas: Setting[int]
     is_min_insync_limited: bool
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
@@ -75,7 +75,7 @@ class Cluster:
     leader_rebalance: Setting[bool]
     flushes_every_message: bool
     given_roles: frozenset[Role]
-    """The roles of which any setting is given."""
+    """The roles (broker, topic, ...) of which the files give any setting."""
     topics: tuple[str, ...]
     """The described topics; can be empty, as can the `partitions`."""
     partitions: tuple[Partition, ...]
@@ -83,7 +83,7 @@ class Cluster:
     """The settings that the report shows."""
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
-    """What the files do not say, and what is assumed instead."""
+    """A line for each fact that the files do not give, with the assumption that is made instead."""
 
     @property
     def release(self) -> Version:
@@ -98,7 +98,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Reading:
-    """A cluster for each distinct configuration of a topic, and remarks on what is missing in the files."""
+    """The files as read: a `Cluster` for each distinct configuration of a topic, and remarks on what is missing in the
+    files."""
 
     clusters: tuple[Cluster, ...]
     remarks: tuple[str, ...] = ()
@@ -225,7 +226,7 @@ def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str 
 
 
 def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
-    """Return why the given values of certain keys do not count, if the default does."""
+    """Return, for the keys whose default counts, why the values that the files give do not."""
     hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
     if settings.controllers:
         why = "KRaft controllers act on it, and none of their files gives it"
@@ -299,15 +300,15 @@ _SHOWS_IT = "kafka-configs --describe --entity-type brokers --entity-default"
 
 @dataclass(frozen=True)
 class LeastIsr:
-    """The min.insync.replicas that counts."""
+    """The value of min.insync.replicas that counts, and where it comes from."""
 
     setting: Setting[int]
     used: GivenSetting | None = None
-    """The given setting; None for a default."""
+    """The given setting that decides the value; None if the value is a default."""
     assumed: str = ""
-    """What is assumed about it; empty if nothing is."""
+    """What is assumed about the value; empty if nothing is."""
     why_not_the_brokers: str = ""
-    """For a default, why the values of brokers do not count; empty if no broker has a value."""
+    """If the value is a default, the reason why the values of brokers do not count; empty if no broker has a value."""
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
@@ -341,7 +342,7 @@ def _of_described_topic(settings: Settings, versions: Versions, place: str) -> L
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
-    """Return the value at the level of the cluster, which hides those of brokers."""
+    """Return the value at the level of the cluster, which takes precedence over the values in the brokers' files."""
     by_layer = {setting.layer: setting for setting in settings.every(*OF_BROKER)}
     dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
     if dynamic and running and dynamic.value != running.value:
@@ -419,7 +420,8 @@ def _assumptions(
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
+    """Yield a line for each assumption. `of_brokers` are the settings beside min.insync.replicas that a broker's file
+    may give."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -449,7 +451,8 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield whose files are missing (the topic's, the brokers'), with the defaults that are assumed instead."""
+    """Yield a line for each kind of missing file (the topic's, the brokers'), with the defaults that are assumed
+    instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

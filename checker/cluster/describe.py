@@ -51,10 +51,10 @@ class Partition:
     place: str
     """The line that describes it, as FILE:LINE."""
     elr: tuple[int, ...] = ()
-    """Empty also if the tool does not show it, as is the next field."""
+    """The eligible leader replicas. This field and the next are also empty if the tool does not show them."""
     last_known_elr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
-    """Replicas that a reassignment under way adds; the next field has those that it removes."""
+    """The replicas that a running reassignment adds; the next field has the replicas that it removes."""
     removing: tuple[int, ...] = ()
     strangers: tuple[int, ...] = ()
     """Brokers in the ELR that are not replicas: a reassignment removed them."""
@@ -78,7 +78,7 @@ class Partition:
 
 @dataclass
 class Contents:
-    """The contents of all outputs."""
+    """The parsed contents of all described files."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -87,9 +87,9 @@ class Contents:
     """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
     brokers: dict[tuple[str, Layer], list[Property]] = field(default_factory=lambda: defaultdict(list))
-    """The settings of the brokers whose settings are shown, even if they have none."""
+    """The settings of each broker whose settings are shown; an empty list if it has none."""
     ignored: dict[str, list[Ignored]] = field(default_factory=lambda: defaultdict(list))
-    """What is ignored of each topic."""
+    """For each topic, the parts of its description that the answer ignores."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     """For each topic the place of the line with its id."""
     supported: list[tuple[Version, str]] = field(default_factory=list)
@@ -97,13 +97,13 @@ class Contents:
     elr_fields: list[str] = field(default_factory=list)
     """The places of lines with a field of eligible leader replicas."""
     known_elrs: list[str] = field(default_factory=list)
-    """The places of those lines whose field is not N/A."""
+    """The places of the lines with a field of eligible leader replicas that is not N/A."""
     eligible_replicas: list[str] = field(default_factory=list)
-    """The places of those lines whose field names brokers."""
+    """The places of the lines with a field of eligible leader replicas that names brokers."""
     cut: list[str] = field(default_factory=list)
     """The places of incomplete lines."""
     doubtful: list[str] = field(default_factory=list)
-    """The places of last lines that may be incomplete."""
+    """The places of lines at the end of a file that may be incomplete."""
 
 
 _LABELS = """
@@ -172,7 +172,7 @@ class Reader:
         if lines and not is_cut:
             self._leave_out_the_end(lines[-1])
         if is_empty:
-            state = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
+            state = "the file is cut off within its first line" if is_cut else "the file describes nothing"
             raise PropertiesError(f"{self.path}: {state}; give the output of {_COMMANDS}")
 
     def _read(self, line: str) -> bool:
@@ -200,8 +200,9 @@ class Reader:
 
     def _leave_out_the_end(self, line: str) -> None:
         """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
-        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break, unless
-        that line is a topic's: partitions follow, if other topics have theirs (--topics-with-overrides shows none)."""
+        in its middle, and the ISR may name more brokers. If only the last line break is missing, the line stays. But a
+        topic's own line is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
+        partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
         described = {name for name, _ in self.contents.partitions}
@@ -409,7 +410,8 @@ def shows_a_cluster(path: Path) -> bool:
 
 
 FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+"""The first release whose kafka-topics prints the fields Elr and LastKnownElr, and whose KRaft brokers supply their
+values."""
 
 _AFTER_IT = "the answer is for the replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
@@ -417,18 +419,18 @@ _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
 STANDARD_INPUT = Path("standard input")
 
 MOST_LISTED = 5
-"""Names in a message; the rest is counted."""
+"""The most names in a message; further names are only counted."""
 
 
 @dataclass(frozen=True)
 class DescribedTopic:
-    """A described topic."""
+    """A topic as the output describes it."""
 
     name: str
     properties: tuple[Property, ...]
-    """Its settings, among them replication.factor if the output shows it."""
+    """The settings of the topic, among them replication.factor if the output shows it."""
     partitions: tuple[Partition, ...]
-    """In the order of their numbers."""
+    """The described partitions, in the order of their numbers."""
     ignored: tuple[Ignored, ...]
     """What the answer leaves out of the description."""
     shows_inherited: str | None = None
@@ -442,7 +444,7 @@ class DescribedTopic:
 
 @dataclass(frozen=True)
 class Described:
-    """All topics, in the order of their names, and the brokers."""
+    """The contents of the described files: all topics, in the order of their names, and the brokers."""
 
     topics: tuple[DescribedTopic, ...] = ()
     brokers: tuple[Section, ...] = ()
@@ -523,7 +525,8 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield what is missing in the output, and what the answer is about where partitions of the topics differ."""
+    """Yield remarks on what is missing in the output, and on which partitions the answer is about if the partitions of
+    a topic differ."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:
@@ -576,10 +579,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
+    """Yield what the outputs show of the release: that of kafka-features, and of the other outputs the newest (a
+    TopicId is printed since 2.8, Elr since 3.8).
 
     Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is a KRaft broker; for
-    others the tool prints N/A. (It also does so if topics are described by their ids.)
+    others the tool prints N/A. (The tool also prints N/A if topics are described by their ids.)
     """
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"

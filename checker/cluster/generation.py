@@ -40,8 +40,8 @@ _NEW_EPOCHS = 2
 
 _TRANSACTIONS_OF_NEW_EPOCHS = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), ("4.0", "4.0"))
 _TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
-"""The first release of each generation of the model `transactions`, newest first. A fence raises the epoch twice in
-4.0.0 only (KAFKA-19367)."""
+"""The first release of each generation of the model `transactions`, newest first. 4.0.0 has a generation of its own:
+only there does fencing a producer raise its epoch twice (KAFKA-19367)."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ class Generation:
     has_elr: bool = field(default=False, compare=False)
     """Whether the controllers keep eligible leader replicas."""
     assumes_elr: bool = field(default=False, compare=False)
-    """Whether nothing shows the eligible leader replicas that they keep."""
+    """Whether eligible leader replicas are only assumed, because nothing in the files shows whether the controllers
+    keep them."""
 
 
 def read_generation(

@@ -134,8 +134,8 @@ def read_ignored(
     hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
     """Yield the given settings on which the answer does not depend. `winners` has, for each key that the answer uses if
-    this version of Kafka has it, the given setting that counts; `reasons` gives the reasons why certain keys have no
-    bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
+    this version of Kafka has it, the given setting that counts; `reasons` says, for certain keys, why they have no
+    effect on the answer; `hidden` says, for keys whose default counts, why no given value does."""
     for given in settings:
         key = given.role, given.key
         winner = winners.get(key) if knows(versions.release, *key) else None
@@ -153,7 +153,7 @@ def read_ignored(
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
-    """Whether a setting counts itself, or is a controller's that agrees with a broker's setting that counts."""
+    """Whether a given setting counts, or is a controller's setting that agrees with a broker's setting which counts."""
     if (given.role, given.key) != (winner.role, winner.key):
         return False
     is_beside = given.layer is Layer.CONTROLLER and winner.layer is Layer.FILE

@@ -1,4 +1,4 @@
-"""Reads property files: exactly as Kafka does, with java.util.Properties.load(InputStream), and no others.
+"""Reads property files exactly as Kafka does, with java.util.Properties.load(InputStream), and refuses other files.
 
 A file must have the keys of Kafka's own brokers, topics and Java clients; another file is refused by a PropertiesError
 that says whose file it is, and what to give instead. Values are validated as in Kafka, and printed without secrets.
@@ -10,8 +10,9 @@ Kafka's keys and the values that matter are ASCII, which both encodings share, a
 author wrote it. Text that is not valid UTF-8 is read as latin-1.
 
 Other clients have other names and other defaults: librdkafka is not idempotent by default, and has up to 1,000,000
-requests in flight; the producers of Kafka Connect are not idempotent by default, either. So one key that only they have
-is enough: what their file does not give would be taken for the default of a Java client.
+requests in flight; the producers of Kafka Connect are not idempotent by default, either. So a file with one key that
+only these clients have is refused: whatever the file does not give would otherwise be taken to have a Java client's
+default.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file cannot be read or is contradictory; the message says in one line what, where, and the cure."""
+    """A property file cannot be read or is contradictory; the message says in one line what is wrong, where, and what
+    the cure is."""
 
 
 @dataclass(frozen=True)
@@ -341,11 +343,13 @@ _DEFAULTS = {
     _STREAMS: "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all",
     _MIRROR_MAKER: "those of Kafka Connect",
 }
-"""The defaults of a dialect that differ from those of Java clients, or the consequences of its settings."""
+"""For each dialect (the settings of another client or framework), the defaults that differ from a Java client's, or the
+consequences of its settings."""
 
 _SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
-"""Words before a client's setting, in files of frameworks: producer.acks, producer.override.acks, kafka.acks."""
+"""The last word of the prefixes that frameworks put before a client's setting: producer.acks, producer.override.acks,
+kafka.acks."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")
@@ -463,7 +467,8 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
 
 
 def _of_java(line: Property) -> str:
-    """The Java clients' name of a setting of another client or framework; empty if they have no such setting."""
+    """The name that Java clients have for a setting of another client or framework; empty if they have no such
+    setting."""
     return _SAME_AS.get(line.key) or without_prefix(line.key)
 
 

@@ -33,10 +33,10 @@ NEWEST_RELEASE, UNRELEASED = "4.4", "4.5"
 yet for production then: its tools show 4.4-IV2 as the newest version."""
 
 LAST_WITH_ZOOKEEPER = "3.9"
-"""The last release whose brokers can use ZooKeeper; it has the last version of the inter-broker protocol."""
+"""The last release whose brokers can use ZooKeeper; the inter-broker protocol has no version after it."""
 
 _NUMBERS = 3
-"""The most numbers of a release since 1.0."""
+"""The most numbers in the version of a release since 1.0, such as 3.9.1."""
 
 FIRST_METADATA_VERSION = "3.0-IV1"
 """The oldest metadata.version of a KRaft cluster."""
@@ -173,7 +173,8 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return why a number above all of Kafka's is refused, and which Kafka a distribution with this number contains."""
+    """Return why a version number greater than every release of Kafka is refused, and which release of Kafka the
+    distribution with this number contains."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
@@ -435,7 +436,7 @@ _OF_ONE_MEMBER = """
         ssl.key.password ssl.keystore.location ssl.keystore.password transactional.id
 """
 OF_ONE_MEMBER = frozenset(_OF_ONE_MEMBER.split())
-"""Each broker and each client has its own value: two files of one role may differ in these keys."""
+"""Keys of which each broker and each client has its own value: two files of one role may differ in them."""
 
 
 def keys_of(role: Role) -> frozenset[str]:

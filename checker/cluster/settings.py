@@ -43,7 +43,8 @@ _READ_AS_TEXT = """
     replica.selector.class zookeeper.connect zookeeper.metadata.migration.enable
 """
 READ_AS_TEXT = frozenset(_READ_AS_TEXT.split())
-"""Keys that also affect the answer, by one of their values or because they are given."""
+"""Further keys that affect the answer, if they have a certain value or if they are given at all; their values are read
+as text."""
 
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 """The keys that say which version a cluster has agreed on."""
@@ -117,7 +118,7 @@ class GivenSetting:
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The setting as one that counts; its meaning is still to be put before its remark."""
+        """The setting as a `Setting` that counts, with its remark as the meaning so far (see `Setting.means`)."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -128,8 +129,8 @@ _Holder = tuple[Role, str, Layer, str | None]
 class Settings:
     """All given settings of a cluster. Raises PropertiesError if two of them contradict each other.
 
-    `controllers` are the files of processes that are controllers, `brokers_alone` those of processes that say that they
-    are only brokers.
+    `controllers` are the files of processes that are controllers, `brokers_alone` the files whose process.roles is only
+    broker.
     """
 
     def __init__(self, sections: Iterable[Section]) -> None:
@@ -157,7 +158,8 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether each broker or client has a value of its own: they may differ where no answer depends on it."""
+        """Whether each broker or client may have a value of its own for this setting, because the key belongs to one
+        member or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -166,7 +168,8 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The brokers or clients to which a setting of others of their kind is not given, not even in a lower layer."""
+        """The brokers or clients whose files do not give a setting that files of others of their kind give, not even in
+        a lower layer."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -181,10 +184,11 @@ class Settings:
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key, or None. If members have different values, the first one counts.
+        """Return the setting in effect for a key, or None. If brokers or clients have different values, the first value
+        counts.
 
-        In KRaft a broker's file does not decide the controllers' actions, and a controller's file not the brokers'.
-        Without a controller's file, a broker's value counts only if it is the worse value.
+        In KRaft a broker's file does not decide the controllers' actions, nor a controller's file the brokers' actions.
+        Without a controller's file, a broker's value counts for the controllers only if it is the worse value.
         """
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
@@ -200,7 +204,7 @@ class Settings:
         return any(file_role is role and layer is not Layer.CLUSTER for file_role, layer in self._members)
 
     def is_of_controllers(self, setting: GivenSetting) -> bool:
-        """Whether the file of a controller gives a setting."""
+        """Whether a given setting comes from the file of a controller."""
         return not {*setting.members}.isdisjoint(self.controllers)
 
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
@@ -259,7 +263,7 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
         role = new.role.value
         why = f"one {role} cannot have both; keep one of them"
         if new.members[0] not in old.members:
-            why = f"the answer is for {role}s that agree in it; give those that do"
+            why = f"the answer is for {role}s that agree in it; give only files that agree"
         raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 

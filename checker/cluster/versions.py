@@ -30,7 +30,7 @@ from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
-"""The last release whose brokers do not answer questions about eligible leader replicas."""
+"""The last release whose brokers do not answer requests for eligible leader replicas."""
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
 _FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
@@ -74,16 +74,16 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the output of a tool shows, and the releases that show it."""
+    """What the output of a tool shows, and which releases show it."""
 
     shown: str
     since: str | None = None
     until: str | None = None
     """The last release of the tool; the brokers may be newer."""
     mode: Mode | None = None
-    """The mode of the brokers, if the output shows it."""
+    """The mode of the brokers (ZooKeeper or KRaft), if the output shows it."""
     lacks: str = ""
-    """What the output would show after `until`."""
+    """What the output of a later release than `until` would show in addition."""
     newest: str | None = None
     """The release of the binaries, if the output shows that they are not newer."""
     needs_zookeeper_since: str | None = None
@@ -100,15 +100,16 @@ class Versions:
     """The version that the brokers have agreed on."""
     mode: Setting[Mode]
     is_given: bool
-    """False if the release is assumed."""
+    """Whether the release of the brokers is given; False if it is assumed."""
     decisive: Sequence[GivenSetting] = field(default=(), repr=False)
     """The settings that show the mode or a version."""
     migration: GivenSetting | None = None
     """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
     assumed: str = ""
-    """Which of the three values above the files do not show, and what to give; empty if they show all."""
+    """Which of the release, the mode and the agreed version the files do not show, and which options or keys to give;
+    empty if they show all three."""
     doubt: str = ""
-    """What fits the release and the mode only by an assumption; empty if everything fits."""
+    """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
 
     @property
     def release(self) -> Version:
@@ -203,7 +204,8 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Say which of the release, the mode and the agreed version is assumed, and what to give; empty if none of them."""
+    """Say which of the release, the mode and the agreed version are only assumed, and which options or keys to give;
+    empty if none is assumed."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -292,7 +294,8 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which shown answers brokers of this release and mode give only in a rare case."""
+    """Say which output of a tool brokers of this release and mode give only in a rare case; empty if every output
+    fits."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -340,7 +343,8 @@ def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting |
     if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
         raise PropertiesError(
             f"{binaries.source}: Kafka {binaries.value} contradicts {given.spelled} in {given.source}: "
-            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave the other out"
+            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave that"
+            " setting out"
         )
     return given
 
@@ -356,7 +360,7 @@ def _assumed(
 ) -> Setting[Version]:
     """Return the newest release that fits what is given and shown.
 
-    What the output of a tool lacks shows the age of the tool: brokers are at least as new as everything else says.
+    A field that the output of a tool lacks shows only the age of the tool; the brokers may be newer.
     """
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
@@ -405,10 +409,10 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
     release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
     contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
-        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or leave the other out")
+        contradictions.append(f"{sign}: KRaft came with {FIRST_WITH_KRAFT}; {cure}, or leave out what says KRaft")
     if mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
-        contradictions.append(f"{sign}: {why}; {cure}, or leave the other out")
+        contradictions.append(f"{sign}: {why}; {cure}, or leave out what says ZooKeeper")
     # A release that is not listed or not released may have no metadata.version of its own, but its predecessor's.
     is_listed = release.release_name in releases() and release.release_name != UNRELEASED
     for output in evidence:

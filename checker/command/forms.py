@@ -226,7 +226,8 @@ GRAPH_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The file; the fields by which states are folded into nodes (`fold`); the maximum number of nodes.
+    """The request for a graph: the file to write, the fields by which states are folded into nodes (`fold`), and the
+    maximum number of nodes.
 
     With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
     """
@@ -271,10 +272,10 @@ def graph_request_of(options: Options) -> GraphRequest:
     own = options.own
     path: Path | None = own["output"]
     if path is None:
-        raise UsageError(f"{GRAPH} writes a file; name the file with -o, as in: {GRAPH_OF_TWO_PHASE_COMMIT}")
+        raise UsageError(f"{GRAPH} has no file to write to; name a file with -o, as in: {GRAPH_OF_TWO_PHASE_COMMIT}")
     fold: tuple[str, ...] = own["fold"] or ()
     if own["loops"] and not fold:
-        raise UsageError("--loops goes with --fold FIELD; add that, or leave --loops out")
+        raise UsageError("--loops has no effect without --fold FIELD; add --fold FIELD, or leave --loops out")
     refuse_existing(path, force=own["force"])
     return GraphRequest(path, fold, own["at_most"] or MOST_NODES[path.suffix], own["loops"], own["force"])
 
@@ -338,9 +339,7 @@ _SWEEP = Form(
     name=table.SWEEP,
     word=table.SWEEP,
     module="isrcheck.checker.sweep.table",
-    usage={
-        "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a safety table over configurations"
-    },
+    usage={"check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a table of many configurations"},
     examples=(
         f"check {table.SWEEP} kafka --vary acks=0,1,all --bound 4",
         f"check {table.SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
@@ -373,7 +372,7 @@ _FAILURES = Form(
     name=table.FAILURES,
     word=table.FAILURES,
     module="isrcheck.checker.failures.run",
-    usage={"check failures [ID ...]": "the library of known failures: each found, and gone with its repair"},
+    usage={"check failures [ID ...]": "the library of known failures: each is searched, with its mistake and repaired"},
     examples=(
         "check failures KIP-101 KAFKA-14402",
         "check failures --kafka-version 0.10.2",
@@ -402,7 +401,7 @@ _FAMILY = Form(
     name="family",
     word="family",
     module="isrcheck.checker.comparisons.family",
-    usage={"check family [NAME ...]": "small models around replication: what each case breaks, as recorded"},
+    usage={"check family [NAME ...]": "small models around replication: each case against its recorded verdicts"},
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={

@@ -117,7 +117,7 @@ class OpenSession:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """How a model is searched."""
+    """The options that say how a model is searched."""
 
     engine: str
     """`local`, `z3`, `all` or `spark`."""
@@ -139,7 +139,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What is printed and written."""
+    """The options that say what is printed and written."""
 
     folder: Path
     """The folder for traces."""
@@ -155,7 +155,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """A cluster, as Kafka's own files and tools say."""
+    """The options that describe a cluster: Kafka's own files, and outputs of its tools."""
 
     files: tuple[tuple[str | None, Path], ...]
     """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
@@ -175,7 +175,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of `check` as they were typed."""
+    """The parsed command line of `check`."""
 
     words: tuple[str, ...]
     """The whole command."""
@@ -349,7 +349,9 @@ def read_session_options(values: Mapping[str, Any]) -> SparkOptions:
 def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None:
     for option in options:
         if values[option.field] not in (None, ()) and values["engine"] != ENGINE:
-            raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")
+            raise UsageError(
+                f"{option.name} needs --engine {ENGINE}; add --engine {ENGINE}, or leave {option.name} out"
+            )
 
 
 def _spark_request(values: dict[str, Any]) -> SparkRequest:
@@ -364,7 +366,7 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
     if split_depth is not None and mode is not Mode.PARTS:
         raise UsageError("--split-depth does not go with --spark-mode search; leave out one of them")
     if checkpoint is not None and mode is not Mode.SEARCH:
-        raise UsageError("--checkpoint goes with --spark-mode search; add that, or leave --checkpoint out")
+        raise UsageError("--checkpoint needs --spark-mode search; add that option, or leave --checkpoint out")
     session = SparkOptions(values.pop("master"), values.pop("spark_conf"))
     return SparkRequest(mode, split_depth, session, checkpoint)
 
@@ -374,7 +376,7 @@ def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:
-            raise UsageError("--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out")
+            raise UsageError("--checkpoint-minutes needs --disk DIR; add --disk DIR, or leave --checkpoint-minutes out")
         return None
     if where is not None and resumed is not None:
         raise UsageError("--resume goes on in the folder of the search; leave --disk out")

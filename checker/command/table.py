@@ -72,14 +72,14 @@ def _weight(option: str, text: str) -> tuple[str, int]:
     action, _, number = text.partition("=")
     is_number = number.isdecimal() and number.isascii() and len(number) <= len(str(MOST_WEIGHT))
     if not action or not is_number or not 1 <= int(number) <= MOST_WEIGHT:
-        raise UsageError(f"{option} {text}: write it as ACTION=N, with N from 1 to {MOST_WEIGHT:,}")
+        raise UsageError(f"{option} {text}: not of the form ACTION=N with N from 1 to {MOST_WEIGHT:,}")
     return action, int(number)
 
 
 def _spark_entry(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
-        raise UsageError(f"{option} {text}: write it as --spark-conf spark.executor.memory=4g")
+        raise UsageError(f"{option} {text}: not a setting of Spark; write it as --spark-conf spark.executor.memory=4g")
     return name, value
 
 
@@ -178,12 +178,12 @@ OPTIONS = (
     Option("--prove", "search for proofs for any depth, and report their premises"),
     Option(
         "--symmetry",
-        "visit one of the states that differ only in the names of elements, such as replicas",
+        "visit only one of several states that differ only in the names of elements, such as replicas",
         only=WITH_A_MODEL,
     ),
     Option(
         "--no-reduction",
-        "visit every state: keep dead cells, and permute no elements of a symmetric domain",
+        "visit every state: keep the values of cells that nothing reads again, and exchange no symmetric elements",
         only=WITH_A_MODEL,
     ),
     Option("--json", "print one JSON object instead of text", field="as_json"),

@@ -105,7 +105,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """The least value of the setting with which the property holds, or NONE. The recorded one is tried first."""
+        """The least value of the setting with which the property holds, or NONE. The recorded value is tried first."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

@@ -57,15 +57,15 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Row:
-    """What breaks in a generation: at which step, in words, and what repaired it. `first` is the property whose failure
-    is described; `others` break for the same reason."""
+    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. `first` is the
+    property whose failure is described; the properties `others` break for the same reason."""
 
     step: str
     what: str
     repaired: str = ""
     others: tuple[str, ...] = ()
     left_out: int = 0
-    """The rows after this one that the screen has no room for."""
+    """How many further rows the screen has no room for."""
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
@@ -182,7 +182,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Say what goes wrong, but not how; the name of the property, if there are no words for its failure."""
+    """Say what goes wrong when a property fails; the name of the property, if there are no words for its failure."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -245,7 +245,8 @@ def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
 
 
 def _with_others(row: Row, room: int) -> str:
-    """Return what breaks, and what else breaks for the same reason, as far as the line has room."""
+    """Return the text of a row: what breaks, and which other properties break for the same reason, as far as the line
+    has room."""
     causes = f"; {counted(row.left_out, 'other cause')}" if row.left_out else ""
     if not row.others:
         return row.what + causes

@@ -56,7 +56,7 @@ CODES = {
     Match.OPEN: UNDECIDED,
     Match.SAME: SAFE,
 }
-"""The exit code of the matrix for its gravest comparison with the record."""
+"""The exit code of `check` for the gravest result of a comparison with the record."""
 
 PROOF_SECONDS = 20.0
 """The time for all proofs together, in seconds; a proof in the cache takes no time."""

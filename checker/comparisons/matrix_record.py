@@ -31,10 +31,10 @@ from isrcheck.models.messages import UsageError
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
 WIDEST = 120
-"""The width of the printed table: further generations follow below."""
+"""The width of the printed table; generations that do not fit are printed in a further table below."""
 
 ABSENT = Word.NOT_APPLICABLE.value
-"""A row that has nothing else is not printed."""
+"""The text of a cell that does not apply; a row of only such cells is not printed."""
 
 KEYS = {"model", "protocol", "name", "properties", "explored", "states", "configuration"}
 KEYS |= {"violated", "permitted", "proved", "causes"}
@@ -47,7 +47,7 @@ class RecordedRun:
     instance: Instance
     name: str
     judges: tuple[str, ...]
-    """The properties that it judges."""
+    """The properties that the run judges."""
     violated: Mapping[str, int]
     """The depth at which each violated property fails; `permitted`: the depth of each permitted failure."""
     permitted: Mapping[str, int]
@@ -104,7 +104,7 @@ class RecordedRun:
 
 
 class Match(Enum):
-    """How a verdict compares with the recorded one, gravest first."""
+    """How a verdict compares with the recorded verdict; the gravest result comes first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -221,14 +221,15 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
-    """Whether a search that found no failure must have shown one at this depth. Only a complete search shows that a
-    state is stuck, or a loop."""
+    """Whether a search that found no failure must have shown one at this depth. Only a complete search can show a stuck
+    state or a loop."""
     reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
     return run.explored.exhausted or reaches
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict of a run with the recorded run; None for a `sometimes` property that is as recorded."""
+    """Compare every verdict of a run with the recorded run; None for a `sometimes` property that agrees with the
+    record."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts

@@ -37,15 +37,15 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, TLC's figures for it, and those that isrcheck must find, all as text by name."""
+    """A model of a certain size, with TLC's figures and the figures that isrcheck must find, both as text by name."""
 
     target: str
     """The name of the model on the command line."""
     sizes: Mapping[str, int]
     leading: tuple[str, ...]
-    """The first printed cells."""
+    """The leading cells of the printed row: the name of the model, and its sizes."""
     tlc: Mapping[str, str]
-    """Without the figures that nobody has published."""
+    """TLC's figures, without those that nobody has published."""
     expected: Mapping[str, str]
     source: str = ""
     """Where the figures were published."""
@@ -78,10 +78,10 @@ class TlcTable:
     folder: str
     """The folder of the models, as in their names on the command line."""
     header: Mapping[str, Callable[[Mapping[str, str]], str]]
-    """The names of the leading cells, each with what reads the cell from a line."""
+    """The names of the leading cells, each with the function that reads the cell from a line of the file."""
     figures: tuple[str, ...]
     means: str
-    """What the figures mean."""
+    """A legend for the figures, which the last line about the table shows."""
     figures_of: Callable[[Exploration], dict[str, str]]
     """Takes the figures from the result of a search."""
     deadlock: bool = True
@@ -238,7 +238,7 @@ TABLES = {PUBLISHED: (PUBLISHED_MODELS, OTHER_MODELS), EXAMPLES: (TLA_EXAMPLES,)
 
 @dataclass(frozen=True)
 class SearchedRow:
-    """The search of a row, and the figures that it found."""
+    """A row, its search, and the figures that the search found."""
 
     row: Row
     run: Run
@@ -266,7 +266,7 @@ class SearchedRow:
         return [] if self.is_undecided else violated[:1]
 
     def as_object(self) -> dict[str, Any]:
-        """The run as an object for `--json`, with both figures."""
+        """The run as an object for `--json`, with TLC's figures and ours."""
         return as_object(self.run) | {"figures": self.ours, "tlc": dict(self.row.tlc), "why": self.row.why}
 
 

@@ -27,31 +27,32 @@ from isrcheck.models.quorum import schemes
 RECORD = Path(schemes.__file__).with_name("schemes.csv")
 
 TOLERATED = {"writes": "write_can_be_acknowledged", "reads": "acked_can_be_read", "data": "acked_not_lost"}
-"""The columns of failures, with the properties that must hold."""
+"""The columns with numbers of tolerated failures, each with the property that must hold."""
 
 ANSWERED = "acknowledged_when_so_many_hold_it"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A scheme with so many replicas. `writes`, `reads` and `data` are the greatest numbers of permanent failures, of
-    any brokers at any time, which it tolerates."""
+    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` are the greatest
+    numbers of permanent failures, of any brokers at any time, which it tolerates."""
 
     replicas: int
     scheme: str
     min_isr: int | None
-    """None for a majority."""
+    """The scheme's min.insync.replicas; None for a majority."""
     lag: bool
     """Whether followers may be slow."""
     waits_for: int
     """The smallest number of replicas, the leader included, that hold a write when it is acknowledged, if nobody fails:
     the acknowledgement waits for that many of the fastest replicas."""
     writes: int
-    """A write can still be acknowledged."""
+    """With this many failures, a write can still be acknowledged."""
     reads: int
-    """An acknowledged record has a leader that holds it, or can get such a leader."""
+    """With this many failures, an acknowledged record has a leader that holds it, or can get such a leader."""
     data: int
-    """An acknowledged record is on a running broker, and no broker without it leads."""
+    """With this many failures, an acknowledged record is on a running broker, and no broker without the record is
+    leader."""
 
     is_interrupted: ClassVar[bool] = False
     is_undecided: ClassVar[bool] = False
@@ -78,7 +79,7 @@ def _spelled(value: int | str | None) -> str:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme with so many replicas, as in a `Row`, whose figures are to be searched."""
+    """A replication scheme with a number of replicas, whose figures are found by search (`searched`)."""
 
     replicas: int
     scheme: str
@@ -104,7 +105,7 @@ class Scheme:
                 break
             judged = words({"failures": failures}, list(left.values()))
             tolerated |= {column: failures - 1 for column, name in left.items() if judged[name] is Word.VIOLATED}
-        assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, nothing can hold"
+        assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, no property can hold"
         waits_for = next(
             answers
             for answers in range(1, self.replicas + 1)
@@ -195,7 +196,8 @@ def _both(prompt: str, late: str) -> str:
 
 
 def needed(rows: Sequence[Row]) -> list[str]:
-    """How many replicas it takes until some row tolerates 1, 2, 3 failures of everything; none if there are too few."""
+    """Lines that say how many replicas are needed to tolerate 1, 2 or 3 failures in all three columns; no lines if
+    `rows` has too few replicas."""
     most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
     body = [

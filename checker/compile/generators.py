@@ -24,12 +24,13 @@ from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
 
 DONE, PAUSED, FAILED = 0, 1, 2
-"""How a call ends: after the last combination; before the combination in `place`; in or before the one in `place`."""
+"""How a call of a generator's function ends: DONE after the last combination of arguments, PAUSED before the
+combination in `place`, FAILED in or before that combination."""
 
 PARAMETERS = 7
-"""The parameters of a compiled function: two working buffers with the default state, the address of the packed states
-and the most of them, the most combinations to try, and the addresses of the combination to begin with (one word per
-argument) and of how the call ended."""
+"""The number of parameters of a compiled function, which are: two working buffers with the default state; the address
+for the packed states, and the most states; the most combinations to try; the address of the combination to begin with
+(one word per argument); and the address for how the call ended."""
 
 
 class GeneratorCode(KernelCode):
@@ -64,7 +65,7 @@ class GeneratorCode(KernelCode):
         begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
         def stop(arguments: Sequence[Value], how: int) -> None:
-            """End at the first combination with these arguments."""
+            """End the call at the first combination that begins with these arguments."""
             for depth in range(len(choices)):
                 store_word(place + 8 * depth, arguments[depth] if depth < len(arguments) else 0)
             store_word(status, how)

@@ -1,7 +1,7 @@
 """The visited set's inner loops: hashing, looking up and inserting packed states, and sharing them among shards.
 
-These are functions of machine code (checker/compile/machine_code.py), written as what builds them. They get addresses
-of arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
+The functions here build functions of machine code (checker/compile/machine_code.py), whose arguments are addresses of
+arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
 
 An open-addressing hash table holds one word per slot: the upper 32 bits of a state's hash (its tag), and the state's
 index plus 1; 0 is a free slot. The slot is given by the top bits of the hash.
@@ -68,7 +68,7 @@ def copy_state(code: Code, source: Words, target: Words, words: Value) -> None:
 
 
 def held(store: Value, words: Value, entry: Value) -> Value:
-    """The state of an entry."""
+    """The address of the state that an entry of the table refers to."""
     return store + 8 * words * ((entry & LOW) - 1)
 
 
@@ -101,7 +101,8 @@ def looked_ahead(
 def sift(
     code: Code, states: Value, words: Value, size: Value, recent: Value, mask: Value, kept: Halves, hashes: Words
 ) -> None:
-    """Remove successors that equal a recent one: more than half of all repetitions, with one cache access for each.
+    """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one cache
+    access for each successor.
 
     `recent` holds, by hash, the last state with that hash, in `mask` + 1 entries. The positions of the remaining
     successors are written to `kept`, in order, and their hashes to `hashes`; returns their number.
@@ -294,7 +295,8 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy those of states first..last-1 that are in a shard, from its position `local` on, into a chunk."""
+    """Copy the states first..last-1 that belong to a shard into a chunk; in the shard, they begin at position
+    `local`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)

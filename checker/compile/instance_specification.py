@@ -24,7 +24,8 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files, and all that makes one of its instances and their kernel."""
+    """A model by name, or as the text of its files, with everything that determines one of its instances and the kernel
+    of that instance."""
 
     name: str
     digest: str
@@ -57,7 +58,8 @@ class InstanceSpecification:
         model = _model(self.name, self.files)
         if model.digest != self.digest:
             raise DifferingModelError(
-                f"{self.name}: an executor has another version of this model; install the same version there"
+                f"{self.name}: an executor of Spark has another version of this model; install the driver's version"
+                " on it"
             )
         return model.instance(self.protocol, dict(self.values), dict(self.swaps))
 

@@ -33,7 +33,7 @@ from isrcheck.models.messages import escaped
 
 
 def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
-    """All that the code of a kernel depends on."""
+    """A text of everything on which the code of a kernel depends."""
     model = instance.model
     functions = [
         *(action.alternatives for action in model.actions),
@@ -48,13 +48,13 @@ def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
 
 
 def generators_key(instance: Instance) -> str:
-    """All that the code of the generators of initial states depends on."""
+    """A text of everything on which the code of the generators of initial states depends."""
     choices = list(map(_choices, instance.generator_ranges))
     return repr((choices, _common(instance, [instance.model.generators])))
 
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
-    """What these functions do, and where the cells and settings that they use are stored."""
+    """The part of a key that describes these functions, and where the cells and settings that they use are stored."""
     values = dict(instance.configuration.items())
     domains = list(map(str, map(digest.domain, instance.model.domains)))
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
@@ -77,7 +77,7 @@ def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:
 
 
 def _reduction(reduction: Reduction | None) -> Any:
-    """A reduction, with its sets in order."""
+    """A reduction as a part of a key, with its sets in a fixed order."""
     if reduction is None or reduction.symmetry is None:
         return reduction
     symmetry = reduction.symmetry
@@ -100,13 +100,14 @@ _SAID: set[str] = set()
 Announce = Callable[[str], None]
 
 MANY_STATES = 500_000
-"""After this many states a search continues with optimized code: it would expand about as many while LLVM optimizes."""
+"""After this many expanded states, a search continues with optimized code: while LLVM optimizes, it could expand about
+as many states."""
 
 SHORT, LONG = 10.0, 600.0
-"""If fewer seconds are left than the first number, the search is not optimized; LLVM gets at most the second number."""
+"""If fewer than SHORT seconds are left, the kernel is not optimized; LLVM gets at most LONG seconds."""
 
 QUICK, OPTIMIZED = "quick", "optimized"
-"""The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/machine_code.py)."""
+"""The kinds of code: QUICK code is compiled quickly, OPTIMIZED code runs quickly (checker/compile/machine_code.py)."""
 
 
 @dataclass
@@ -119,9 +120,10 @@ class Kernel:
     careful: Callable[[], Kernel]
     """Returns the kernel that continues where this one stops because the model leaves a declared range."""
     optimize: Callable[[], None] | None
-    """Replaces the functions by faster ones; None if they are the faster ones."""
+    """Replaces the functions of the kernel by optimized ones; None if they are optimized already."""
     reduce: Callable[..., int]
-    """Replaces states by those that a search with the reduction keeps in their place; `expand` does so itself."""
+    """Replaces states by the states that a search with the reduction keeps in their place; `expand` does this for its
+    successors by itself."""
     reduction: Reduction | None
     may_overreport: bool
     """Whether the kernel may also report that a state leaves a declared range when only another permutation of the
@@ -161,7 +163,7 @@ def kernel_of(
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
     If the cache has no optimized code for it, the code is of the kind that is compiled quickly, unless `is_optimized`.
-    The `key` is `kernel_key`, if the caller has it.
+    The `key` is the result of `kernel_key`, if the caller has computed it already.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 

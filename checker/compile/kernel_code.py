@@ -146,7 +146,7 @@ class Lowering:
                 assert_never(statement)
 
     def guard(self, holds: Number) -> None:
-        """Return that an action is not enabled, unless a guard holds."""
+        """Build a return from an action's function, as not enabled, that is taken unless the guard holds."""
         if holds is not True:
             with self.code.when(~holds):
                 self.code.return_(False)
@@ -248,13 +248,13 @@ class Lowering:
         return [partial(compare, link) for link in links]
 
     def added(self, total: Value, terms: Iterable[ir.Term]) -> Value:
-        """A sum, with further terms."""
+        """Build a sum: a total so far, with further terms."""
         for term in terms:
             total = total - self.value(term.value) if term.is_subtracted else total + self.value(term.value)
         return total
 
     def calculated(self, left: Value, operation: ir.Operation, right: Value) -> Value:
-        """A product, a quotient or a remainder."""
+        """Build a product, a quotient or a remainder."""
         match operation:
             case ir.Operation.TIMES:
                 return left * right
@@ -266,7 +266,7 @@ class Lowering:
                 assert_never(operation)
 
     def setting(self, name: str) -> Value:
-        """A setting: a number, or where the working buffer has it."""
+        """Build a setting: a number that is compiled in, or a read from the working buffer."""
         entry = self.kernel.instance.model.entries[name]
         if entry.is_bound:
             return self.code.constant(getattr(self.kernel.instance.configuration, name))
@@ -299,12 +299,13 @@ class Lowering:
     # --------------------------------------------------------------------------------------------- ranges and folds
 
     def range(self, numbers: ir.Range) -> list[Number]:
-        """The ends of a range."""
+        """Build the two ends of a range."""
         ends = [(end, self.kernel.ranges.number(end)) for end in (numbers.first, numbers.end)]
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """Build a fold whose value a function returns, or a guard; an element that decides it ends the function."""
+        """Build a fold that is the value of a function, or a guard: at the first element that decides the fold, the
+        function returns."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -384,7 +385,7 @@ def is_marked(prop: Property) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """What is judged."""
+    """The state or step that is judged, with everything that the conditions of properties may read."""
 
     states: Mapping[str, Value]
     """The states, by the names of parameters; a failure can be permitted in the last one."""
@@ -393,13 +394,13 @@ class Judged:
     step: Value
     """The numbers of the state, and of the step that leads there."""
     others: Mapping[str, Value] = field(default_factory=dict)
-    """Other parameters, by their names."""
+    """Other parameters of properties, by their names."""
     is_outside: bool = False
     """Whether the state is outside the constraint."""
 
     @property
     def last(self) -> Value:
-        """The state, or that after the step."""
+        """The state that is judged; for a step, the state after it."""
         *_, last = self.states.values()
         return last
 
@@ -436,7 +437,7 @@ class KernelCode:
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Pack a state after its reduction, which may permute it."""
+        """Pack the state that the search keeps: after the reduction, which may permute the state."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -472,12 +473,12 @@ class KernelCode:
         state: Value,
         step: Value,
     ) -> None:
-        """Judge a step."""
+        """Judge the properties of steps for one step."""
         judged = Judged({"before": before, "after": after}, results, state, step, {"taken": taken})
         self._observe(code, active, judged, lambda prop: prop.of_steps)
 
     def observe_state(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
-        """Judge a state."""
+        """Judge the properties of states in one state."""
         self._observe(code, active, Judged({"s": s}, results, state, step), lambda prop: not prop.of_steps)
 
     def observe_outside(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
@@ -486,13 +487,13 @@ class KernelCode:
         self._observe(code, active, judged, lambda prop: not (prop.of_steps or is_marked(prop)))
 
     def judge_end(self, code: Code, s: Apart, results: Value, state: Value, step: Value) -> None:
-        """Judge a state without a step."""
+        """Judge a state from which no step leads, for the implicit property `deadlock`."""
         ends = [partial(self.holds, code, terminal, s) for terminal in self.instance.model.terminals]
         truth = code.some(*ends) if ends else code.constant(False)
         self.judge(code, Judged({"s": s}, results, state, step), self._deadlock, DEADLOCK, truth)
 
     def _observe(self, code: Code, active: Value, judged: Judged, is_observed: Callable[[Property], bool]) -> None:
-        """Judge these properties, except those that are decided."""
+        """Judge the properties that `is_observed` selects, except those that are decided."""
         values = {**judged.states, **judged.others}
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         for number, prop in enumerate(self.instance.model.properties):
@@ -626,7 +627,8 @@ class KernelCode:
         active: Value,
         results: Value,
     ) -> None:
-        """Successors of states first..last-1, in order, as long as there is room for those of a whole state."""
+        """Write the successors of states first..last-1, in order, as long as there is room for all successors of a
+        state."""
         at = Expansion(before, s, words, parents, steps, fired, active, results, code.variable(0))
         status = results + self.status
         with code.loop(first, last) as i:
@@ -731,7 +733,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class Expansion:
-    """What the steps of all states need."""
+    """The values of `expand` that the code of every action needs."""
 
     before: Value
     s: Value
@@ -791,5 +793,5 @@ class CarefulCode(KernelCode):
 
 
 def forget(state: Value) -> None:
-    """Forget that an index or a value has left its range."""
+    """Clear the note in the error word that an index or a value has left its range."""
     store_word(state, 0)

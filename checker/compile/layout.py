@@ -138,7 +138,7 @@ def layout_of(instance: Instance) -> Layout:
     byte = ERROR_BYTES
     for name, entry in instance.model.entries.items():
         if not entry.is_bound:
-            assert entry.most is not None, "a run-time setting has a greatest value"
+            assert entry.most is not None, "a run-time setting needs a greatest value"
             size = bytes_of(entry.least, entry.most)
             byte = _aligned(byte, size)
             settings.append(SettingPlace(name, byte, size))

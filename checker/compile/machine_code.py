@@ -33,14 +33,16 @@ OPTIMIZATION = 3
 """LLVM's level for the selection of machine instructions."""
 
 SIMPLIFICATION = 1
-"""LLVM's level for the passes before. Level 3 takes twice as long, and makes searches at most 2 % faster."""
+"""LLVM's level of optimization for the passes before that selection. Level 3 takes twice as long, and makes searches at
+most 2 % faster."""
 
 QUICK = 0
 """LLVM's level for code that is compiled in a third of the time, and takes two and a half times as long to run."""
 
 
 def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's assembly. `is_quick` saves time of compilation, not of the code."""
+    """The object code of a module in LLVM's assembly. With `is_quick`, the compilation takes less time, and the code
+    more."""
     machine = _machine(QUICK if is_quick else OPTIMIZATION)
     compiled = llvm.parse_assembly(assembly)
     compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
@@ -95,7 +97,8 @@ _DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 """The value of time.monotonic at which compilations must end."""
 
 SURELY = 400_000
-"""Characters of assembly per second that even a slow machine compiles quickly; usually it is twenty times as many."""
+"""The characters of assembly per second that even a slow machine compiles with `is_quick`; most machines compile twenty
+times as many."""
 
 CHILD = """
 import pickle, sys
@@ -162,7 +165,8 @@ FOLDERS = {
 
 @cache
 def _compiler() -> str:
-    """Everything on which machine code depends, except the text: read once, because it is the same for every text."""
+    """A digest of everything on which machine code depends, except its own text; it is computed once, because it is the
+    same for every text."""
     tools = f"{host()} {sys.version} {llvmlite.__version__} {llvm.llvm_version_info}"
     return f"{hashed_modules(FOLDERS)}\0{tools}"
 
@@ -174,7 +178,7 @@ def code_path(kind: str, content: str) -> Path:
 
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
-    """The function as machine code. It must be public."""
+    """Compile the public function that a `Staged` builds, and return the machine code as a Python function."""
     return functions_of(function.build.__module__)[function.build.__name__]
 
 

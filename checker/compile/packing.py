@@ -68,8 +68,8 @@ def packer(layout: Layout) -> Operation:
 
 
 def least_packer(layout: Layout) -> Operation:
-    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than what
-    they hold: the first word that differs, as a signed number, decides."""
+    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than the
+    state that they hold: the first word that differs, as a signed number, decides."""
 
     @Operation
     def pack_least(builder: Any, state: Any, words: Any) -> None:
@@ -158,7 +158,7 @@ class Canonical:
         self.pack, self.pack_least = packer(layout), least_packer(layout)
         self.cells = {(cell.field, cell.indices): cell for cell in symmetry.cells}
         self.numbers: list[range] = []
-        """The numbers of the elements of each block."""
+        """For each block, the consecutive numbers of its elements."""
         end = 0
         for block in symmetry.blocks:
             self.numbers.append(range(end, end := end + len(block.elements)))
@@ -209,7 +209,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
+        """Join pairs of cells into runs of bytes; of each run, the offsets of both sides, and their common size."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
@@ -266,8 +266,8 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort the elements whose earlier parts of the signatures are equal, as `tied` says: this part decides.
-        Then pack the state, and try all orders of the elements that are still tied.
+        """Sort by part number `part` of the signatures those elements whose earlier parts are equal (`tied`). After the
+        last part, pack the state, and try all orders of the elements that are still tied.
 
         Bit k of `tied` says that elements k and k+1 are tied; None: all are.
         """
@@ -349,7 +349,8 @@ def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
 
 
 def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
-    """A run of bytes in pieces that are loaded and stored at once: the offset of each, and its number of bytes."""
+    """Divide a run of bytes into pieces that one instruction can load or store; of each piece, the offset and the
+    number of bytes."""
     offset = 0
     while offset < size:
         number = next(number for number in LOAD if number <= min(size - offset, most))
@@ -375,7 +376,7 @@ def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: 
 
 
 def _store(state: Value, cells: Mapping[int, int], places: Sequence[Bits]) -> None:
-    """Store these values: neighbours in one run of bytes, in as few pieces as possible."""
+    """Store values in cells; the values of neighbouring cells are stored together, in as few pieces as possible."""
     runs: list[tuple[int, bytearray]] = []
     for cell, value in sorted(cells.items()):
         place = places[cell]

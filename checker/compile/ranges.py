@@ -51,7 +51,7 @@ class Ranges:
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
         """The limits of the variables in nodes of a routine, given limits of its parameters. A variable has a limit if
         it changes only as the variable of one loop, outside of which no model reads it. Where several generators share
-        a variable, because several guards call a helper (`conjuncts`), the limit is that of all.
+        a variable, because several guards call a helper (`conjuncts`), the limit is the greatest of theirs.
         """
         limited = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
         unlimited: set[ir.Variable] = set()
@@ -88,7 +88,7 @@ class Ranges:
         return number is not None and 0 <= number < size
 
     def may_fail(self, nodes: Iterable[ir.Node], limits: Limits) -> bool:
-        """Whether an index may leave its range in these nodes, or in what they call."""
+        """Whether an index may leave its range in these nodes, or in the routines that they call."""
         for node in visit(nodes):
             match node:
                 case ir.Cell(_, field, indices):
@@ -117,7 +117,8 @@ def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
 
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among
-"""The results of helpers that count as conditions of the guard that calls the helper."""
+"""The kinds of expressions that are taken apart if a helper returns them: they count as conditions of the guard that
+calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
@@ -129,11 +130,11 @@ def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Li
 def placed(
     ranges: Ranges, conditions: Iterable[ir.Expression], unbound: set[ir.Variable], limits: Limits
 ) -> tuple[list[ir.Expression], list[ir.Expression]]:
-    """The conditions that must be true, divided into those to be evaluated where some variables are `unbound`, and
-    those that wait.
+    """The conditions that must be true, divided into the conditions that are evaluated while some variables are still
+    `unbound`, and the conditions that wait.
 
-    A condition in which an index may leave its range is evaluated exactly if all those before it are true, as in the
-    reference semantics. Others are evaluated as soon as the loops bind what they read.
+    A condition in which an index may leave its range is evaluated exactly if all conditions before it are true, as in
+    the reference semantics. Other conditions are evaluated as soon as the loops bind the variables that they read.
     """
     ready: list[ir.Expression] = []
     waiting: list[ir.Expression] = []
@@ -189,9 +190,9 @@ class Elements:
     """Knows the folds over symmetric elements, which are evaluated so that the order of elements decides nothing.
 
     A fold stops at the first element that decides it. If an index of a later element may leave its range, the order of
-    the elements would decide whether that is found; such a fold goes on to its end. Then the kernel finds every state
-    of which some permutation leaves a range, and perhaps more; if it does not find a state, no permutation leaves one.
-    Without such folds, all permutations of a state leave a range, or none. `sources` are the model's files.
+    the elements would decide whether the kernel notices; so such a fold goes on to its end. Then the kernel finds every
+    state of which some permutation leaves a range, and perhaps more; if it does not find a state, no permutation leaves
+    one. Without such folds, all permutations of a state leave a range, or none. `sources` are the model's files.
     """
 
     def __init__(self, symmetry: Symmetry | None, sources: Mapping[str, str], ranges: Ranges) -> None:
@@ -216,6 +217,7 @@ class Elements:
         return is_whole or place_in(self.sources, generator) in self.symmetry.configured
 
     def sign(self, comparison: ir.Compare) -> str:
-        """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
+        """The sign with which a comparison is compiled; != if `<` or another order only serves to visit each pair of
+        elements once."""
         is_unordered = self.symmetry is not None and place_in(self.sources, comparison) in self.symmetry.unordered
         return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value

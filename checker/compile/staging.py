@@ -34,7 +34,7 @@ def _operator(operation: str) -> Callable[[Value, Number], Value]:
 
 
 def _comparison(sign: str) -> Callable[[Value, Number], Value]:
-    """The method that compares."""
+    """The method that compares two numbers by this sign."""
     return lambda value, other: value.code.compared(sign, value, other)
 
 
@@ -65,7 +65,7 @@ class Value:
 
     @property
     def is_true(self) -> Value:
-        """Whether it is not 0."""
+        """The truth value of this number: whether it is not 0."""
         return Value(self.code, self.code.truth(self))
 
     def __bool__(self) -> bool:
@@ -88,7 +88,7 @@ class Value:
         return Value(code, code.builder.sub(code.builder.sdiv(*operands), is_rounded_up))
 
     def __mod__(self, divisor: Number) -> Value:
-        """The remainder of that quotient, which is in 0..divisor-1."""
+        """The remainder of the division that `//` does; it is in 0..divisor-1."""
         code, operands = self.code, (self.code.number(self), self.code.number(divisor))
         remainder = code.builder.srem(*operands)
         is_rounded_up = code.is_rounded_up(*operands)
@@ -98,7 +98,7 @@ class Value:
         return Value(self.code, self.code.builder.neg(self.code.number(self)))
 
     def __invert__(self) -> Value:
-        """Whether it is 0: Python's `not`."""
+        """Whether the value is 0: Python's `not`."""
         return Value(self.code, self.code.builder.not_(self.code.truth(self)))
 
     def __eq__(self, other: object) -> Any:
@@ -129,15 +129,15 @@ class Variable(Value):
 
     @property
     def operand(self) -> Any:
-        """Its value at this place, for LLVM."""
+        """The value that the variable has at this place of the code, for LLVM."""
         return self.code.builder.load(self._operand)
 
     def get(self) -> Value:
-        """Its value at this place, which does not change when the variable does."""
+        """The value that the variable has at this place of the code; it does not change when the variable does."""
         return Value(self.code, self.operand)
 
     def set(self, value: Number) -> None:
-        """Give it another value."""
+        """Give the variable another value."""
         self.code.builder.store(self.code.number(value), self._operand)
 
     __iadd__, __isub__ = _assignment("add"), _assignment("sub")
@@ -148,7 +148,7 @@ Number = Value | int
 """An operand: a value, or a number or truth value that is known while the code is built."""
 
 Operand = Number | Callable[[], Number]
-"""The same; or a function that builds it, if it is not always evaluated."""
+"""An operand that is perhaps not evaluated: a `Number`, or a function that builds the operand where it is evaluated."""
 
 
 class Code:
@@ -250,11 +250,13 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first condition that is 0, else the last: Python's `and`. Those after it are not evaluated."""
+        """The first condition that is 0, else the last one: Python's `and`. The conditions after it are not
+        evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first condition that is not 0, else the last: Python's `or`. Those after it are not evaluated."""
+        """The first condition that is not 0, else the last one: Python's `or`. The conditions after it are not
+        evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -282,7 +284,8 @@ class Code:
         return self._met(ends, otherwise, after)
 
     def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
-        """The value in the block `after`, where these ends meet with one that has the value `last`."""
+        """The value in the block `after`: each of `ends` jumps there with its own value, and so does the current block,
+        with the value `last`."""
         operand = self.operand(evaluated(last))
         ends.append((operand, self._builder.block))
         kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
@@ -300,7 +303,7 @@ class Code:
         return Value(self, meeting)
 
     def call(self, function: Any, *arguments: Number) -> Value:
-        """Call a function of the module, given as such or as what builds it."""
+        """Call a function of the module, given as LLVM's function or as the Python function that builds it."""
         if not isinstance(function, ir.Function):
             function = self.module.function(function)
         operands = [self.number(argument) for argument in arguments]
@@ -434,7 +437,7 @@ def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
     """The pointer to `address + offset`.
 
     The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
-    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the code as unreachable.
+    address is never 0, but LLVM may be unable to exclude that; even then it must not treat the code as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
@@ -573,7 +576,8 @@ class Module:
         return self._functions[build]
 
     def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
-        """A new function with parameters of these kinds; one that is not exported gets a name like this one."""
+        """Define a function with parameters of these kinds. A function that is not exported may get a longer name, so
+        that no two have the same."""
         self._before_each()
         name = name if is_exported else self.content.get_unique_name(name)
         code = Code(self, name, kinds)
@@ -625,7 +629,8 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A function of machine code that is written as what builds it (a decorator). Applied to values, it is called."""
+    """A function of machine code, written as the Python function that builds it (a decorator). If it is applied to
+    values, code is built that calls it."""
 
     def __init__(self, build: Build) -> None:
         self.build = build
@@ -633,7 +638,7 @@ class Staged:
 
     @property
     def parameters(self) -> int:
-        """The number of its parameters."""
+        """The number of the function's parameters."""
         return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:

@@ -57,7 +57,8 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """The reduction in a checkpoint: in words, and what it clears (`Reduction.clears`); None if that cannot be read."""
+    """The reduction that a checkpoint records: in words, and the cells that it clears (`Reduction.clears`); None if the
+    checkpoint cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -85,7 +86,7 @@ def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, A
 
 
 def _difference(theirs: Any, ours: Any) -> str:
-    """How two parts of a question differ, in words."""
+    """How a part of the question (what identifies a search) differs between a checkpoint and this command, in words."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         names = [name for name in dict.fromkeys([*ours, *theirs]) if theirs.get(name) != ours.get(name)]
         differences = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
@@ -100,17 +101,18 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 RESERVED = 56 << 20
-"""The memory for buffers, and for what the process allocates while it searches."""
+"""The memory, in bytes, that is kept free for buffers and for other allocations during the search."""
 
 LEAST_ROOM = 1 << 10
-"""The fewest states in memory."""
+"""The least number of states for which the memory must have room."""
 
 SHARE_FOR_CHECKPOINTS = 0.1
 """At the ends of levels, checkpoints take at most this part of the time."""
 
 
 class Phase(Enum):
-    """What has been done with the newest level: nothing; some states are judged; or all are, and some expanded."""
+    """The progress on the newest level: nothing is done; some states are judged; or all states are judged, and some
+    expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -288,7 +290,7 @@ class DiskCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _write_checkpoint(self) -> None:
-        """Write everything from which the search can go on. Raises DiskError."""
+        """Write a checkpoint, from which the search can go on. Raises DiskError."""
         began = time.monotonic()
         self.visited.flush()
         context = self.context
@@ -315,11 +317,13 @@ class DiskCarrier(Carrier):
             depth = len(state["stored"]["levels"]) - 1
             bound = self.context.limits.depth
             if bound is not None and (depth > bound or (depth == bound and state["level"] is not None)):
-                raise UsageError(f"{where}: the checkpoint is at depth {depth}; give a greater --bound than {bound}")
+                raise UsageError(
+                    f"{where}: the search has already reached depth {depth}; give a greater --bound than {bound}"
+                )
             self.visited.restore(state["stored"])
         except DamagedError as damaged:
             raise UsageError(
-                f"{where}: {damaged} is missing or damaged; begin again in a new folder with --disk"
+                f"{where}: the file {damaged} is missing or damaged; begin again in a new folder with --disk"
             ) from None
         self._restore(state)
         self.resumed_at = depth
@@ -338,8 +342,8 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """What the resumed search clears (`Reduction.clears`), so that it continues to do so; None if the search is new, or
-    if that cannot be read."""
+    """The cells that the resumed search clears (`Reduction.clears`), so that it continues to clear them; None if the
+    search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
         before = reduction_in(path.read_text(encoding="utf-8", errors="replace")) if options.is_resumed else None
@@ -360,8 +364,8 @@ def explore_on_disk(
     """Search an instance within limits; the memory limit is for the whole process.
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
-    The folder is emptied when nothing is left to resume. If the search is repeated without its reduction
-    (checker/explicit/explore.py), it continues without it when it is resumed.
+    The folder is emptied when nothing is left to resume. If the search was repeated without its reduction
+    (checker/explicit/reduced_search.py), it is also resumed without the reduction.
     """
     folder = Folder.of(options)
     try:

@@ -32,7 +32,7 @@ PIECE_BYTES = 1 << 22
 
 
 class DiskError(Exception):
-    """A file could not be written or read; the message says which, why, and what to do."""
+    """A file could not be written or read; the message says which file, why, and what to do."""
 
 
 class DamagedError(Exception):
@@ -80,17 +80,20 @@ class Folder:
         return folder
 
     def begin(self, where: str) -> None:
-        """Note that a search begins in this folder, and delete what an earlier one left before its first checkpoint.
+        """Note that a search begins in this folder, and delete the files that an earlier search left before its first
+        checkpoint.
 
         Raises UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet.
         """
         if (self.path / CHECKPOINT).exists():
-            raise UsageError(f"{where}: it holds a search; go on with --resume {self.path}, or name a new folder")
+            raise UsageError(
+                f"{where}: the folder holds an earlier search; go on with --resume {self.path}, or name a new folder"
+            )
         is_ours = os.pread(self._lock, len(OURS) + 1, 0) == OURS
         files = sorted(self.path.iterdir())
         others = [file.name for file in files if file.name != LOCK and not (is_ours and _is_of_search(file))]
         if others:
-            raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
+            raise UsageError(f"{where}: the folder holds other files ({others[0]}); name a new folder")
         try:
             self.delete_others()
             write_all(self._lock, memoryview(OURS), 0)
@@ -114,7 +117,8 @@ class Folder:
         return Column(self, f"{content}-{self.next_number:06}", np.dtype(kind))
 
     def reopened(self, description: Mapping[str, Any], kind: Any) -> Column:
-        """A column that `Column.described` has described. Raises DamagedError if it is not as it was."""
+        """Open the column that a description (`Column.described`) in a checkpoint names. Raises DamagedError if the
+        file differs from the description."""
         name = description["name"]
         if not _is_column(name):
             raise DamagedError(CHECKPOINT)
@@ -137,7 +141,7 @@ class Folder:
             column.delete()
 
     def write_checkpoint(self, text: str) -> None:
-        """Make everything durable, replace the checkpoint, and delete what only earlier checkpoints name."""
+        """Make all files durable, replace the checkpoint, and delete the files that only earlier checkpoints name."""
         name = CHECKPOINT + PARTIAL
         try:
             for column in self.columns.values():
@@ -187,7 +191,7 @@ class Folder:
             self.path.rmdir()
 
     def leave(self) -> None:
-        """Release a folder that is not ours, and leave it as it was."""
+        """Release a folder in which no search began, and leave the folder as it was."""
         if self._has_made_lock:
             with contextlib.suppress(OSError):
                 (self.path / LOCK).unlink(missing_ok=True)
@@ -254,13 +258,13 @@ class Column:
             while len(unread):
                 size = os.preadv(self._number, [unread], at)
                 if size == 0:
-                    raise OSError(0, "it is shorter than it was")
+                    raise OSError(0, "the file is shorter than when it was written")
                 unread, at = unread[size:], at + size
         except OSError as error:
             raise self.folder.failed(self.name, error) from None
 
     def part(self, first: int, count: int) -> NDArray[Any]:
-        """So many numbers, from position `first` on. Raises DiskError."""
+        """Read `count` numbers, from position `first` on. Raises DiskError."""
         numbers = np.empty(count, self.kind)
         self.read(first, numbers)
         return numbers
@@ -322,7 +326,7 @@ def write_all(number: int, content: memoryview, at: int) -> None:
 
 
 KINDS = ("states", "parents", "steps", "run", "group", "places")
-"""What the columns hold; each file is named by this and a number."""
+"""The kinds of content of columns; the name of a file is its kind and a number."""
 
 
 def _is_column(name: str) -> bool:

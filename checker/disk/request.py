@@ -20,7 +20,7 @@ class DiskRequest:
     room: int | None = None
     """The number of states in memory (None: what the memory limit allows)."""
     seconds: float | None = None
-    """The seconds between checkpoints, in place of the minutes."""
+    """The seconds between checkpoints; if given, `minutes` does not count."""
 
     @property
     def option(self) -> str:

@@ -1,6 +1,7 @@
 """The inner loops of the known states: a hash table whose order is the order of the sorted runs on disk.
 
-These are functions of machine code, with addresses and numbers, as in checker/compile/hash_table.py.
+The functions here build functions of machine code, whose arguments are addresses and numbers, as in
+checker/compile/hash_table.py.
 
 A slot of the table holds the lower 32 bits of a state's hash (its tag), and the state's index plus 1; 0 is a free slot.
 The upper 32 bits of the hash choose the slot, in ascending order: (upper bits - base) * scale / 2^32. Therefore a pass
@@ -142,8 +143,9 @@ def drain(
 ) -> None:
     """Write states low..high-1 without a mark to `drained` in the order of their hashes, and mark them.
 
-    Begins at a slot, ends where the next cluster might exceed `room` states, and returns the next slot. `numbers` gets
-    index - low of each state, `hashes` its hash, and the address `counted` how many states were written.
+    The function begins at slot `begin`, ends where the next cluster might exceed `room` states, and returns the next
+    slot. `numbers` gets index - low of each state, `hashes` its hash, and the address `counted` how many states were
+    written.
     """
     count, slot, after, place = code.variable(0), code.variable(begin), code.variable(), code.variable()
     with code.repeat(lambda: slot < end):

@@ -49,7 +49,7 @@ ALL = (0, 1 << 32)
 """The upper 32 bits of all hashes."""
 
 DRAINED = 1 << 15
-"""The states that are written at once; a cluster has fewer."""
+"""The number of states that are written at once; a cluster of the table has fewer."""
 
 REGION_BITS = 20
 """Hashes are divided into 2^REGION_BITS regions, to see which parts of a file can hold a candidate."""
@@ -63,9 +63,9 @@ def bytes_of_state(words: int) -> float:
 class KnownStates:
     """The states that a search on disk remembers in memory: those found recently, and all that no file holds yet.
 
-    There are at most `room` states of `words` words each. They are known for certain up to the index `first`. Those
-    from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state with a
-    mark need not be written: a file holds it.
+    There are at most `room` states of `words` words each. The states below the index `first` are surely known. The
+    states from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state
+    with a mark need not be written: a file holds it.
     """
 
     def __init__(self, words: int, room: int) -> None:
@@ -110,8 +110,8 @@ class KnownStates:
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
-        """Append the new ones of the successors kept[first..last-1], whose hashes are known, up to `most` states in
-        all; returns the next position, which is `first` if there is no room.
+        """Append the successors at kept[first..last-1] that are new, up to `most` states in all; their hashes are
+        already computed. Returns the next position, which is `first` if there is no room.
 
         From the state with index `index` on, the predecessors (plus `offset`) and the steps go to the arrays of 32-bit
         numbers at the addresses `parents` and `steps`.
@@ -231,7 +231,7 @@ class SortedRun:
         return self._firsts[0]
 
     def append(self, states: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
-        """Append states with greater hashes than those before."""
+        """Append states, whose hashes must be greater than all earlier ones."""
         self._firsts.append(hashes[-self.count % BLOCK :: BLOCK].copy())
         self.column.append(states)
 
@@ -278,12 +278,13 @@ MOST_OF_LEVEL = (1 << 32) - 1
 """The most candidates in a level: positions are stored as 32-bit numbers."""
 
 PIECE = 1 << 16
-"""The states that are read at once."""
+"""The number of states that are read at once."""
 
 
 @dataclass
 class Level:
-    """The columns of a level; those of its `states` can be deleted before the others (None)."""
+    """The columns of a level: states, predecessors and steps. The column `states` can be deleted before the others, and
+    is then None."""
 
     words: int
     states: Column | None
@@ -329,14 +330,14 @@ class Level:
         return kept
 
     def by_steps(self, steps: int) -> NDArray[np.int64]:
-        """For each step, how many states of the level it discovered."""
+        """For each step number, how many states of the level that step discovered."""
         counts: NDArray[np.int64] = np.zeros(steps, np.int64)
         for at in range(0, self.count, PIECE):
             counts += np.bincount(self.steps.part(at, min(PIECE, self.count - at)), minlength=steps)
         return counts
 
     def described(self) -> dict[str, Any]:
-        """What a checkpoint must record."""
+        """The description of the level's columns that a checkpoint records."""
         return {
             "states": None if self.states is None else self.states.described(),
             "parents": self.parents.described(),
@@ -357,7 +358,7 @@ class Level:
 
 
 FLUSHED = 1 << 17
-"""The candidates that are written to the draft at once; at least PIECE."""
+"""The number of candidates that are written to the draft at once; at least PIECE."""
 
 SHARE_OF_RANGE = 0.7
 """The part of the memory that candidates of one range fill; the rest is for their positions."""
@@ -368,8 +369,8 @@ ALL_HASHES = 1 << 64
 class StoredStates:
     """The visited states in a folder, of which `count` are in complete `levels`; at most `room` are in memory.
 
-    The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its positions from
-    `group_start` on are in memory, and earlier ones in `groups`.
+    The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its states from
+    position `group_start` on are in memory, and the earlier ones in `groups`.
     """
 
     def __init__(self, folder: Folder, words: int, steps: int, room: int) -> None:
@@ -458,7 +459,7 @@ class StoredStates:
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write what no file holds, and forget the older half of the states in memory."""
+        """Write the states that no file holds as a sorted run, and forget the older half of the states in memory."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():
@@ -474,7 +475,8 @@ class StoredStates:
         self._written = known.count
 
     def _set_sealed(self, sealed: int) -> None:
-        """Note that runs hold the levels below `sealed`, and delete the states of those that are expanded."""
+        """Note that runs hold all states of the levels below `sealed`. Of these levels, the expanded ones no longer
+        need their column of states, which is deleted."""
         self.sealed = sealed
         for level in self.levels[: min(sealed, len(self.levels) - 1)]:
             level.drop_states(self.folder)
@@ -617,7 +619,7 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def described(self) -> dict[str, Any]:
-        """Everything about the stored states that a checkpoint must record. All candidates must be in the draft."""
+        """The description of the stored states that a checkpoint records. All candidates must be in the draft."""
         return {
             "levels": [level.described() for level in self.levels],
             "draft": None if self.draft is None else self.draft.described(),

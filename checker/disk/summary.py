@@ -11,7 +11,7 @@ from isrcheck.checker.results.run import Part, Run
 
 @dataclass(frozen=True)
 class DiskSummary(Part):
-    """One search on disk."""
+    """The figures of one search on disk."""
 
     key: ClassVar[str] = "disk"
 

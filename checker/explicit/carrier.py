@@ -61,10 +61,11 @@ class ThreadBuffers(threading.local):
 
 
 class KernelRunner:
-    """Runs a kernel, from any number of threads, and switches to the careful one if the model leaves a declared range.
+    """Runs a kernel, from any number of threads, and switches to its careful kernel if the model leaves a declared
+    range.
 
     A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the
-    careful kernel for the same layout repeats the call and runs all later calls.
+    careful kernel, for the same layout, repeats the call and takes all later calls.
     """
 
     def __init__(self, kernel: Kernel, instance: Instance) -> None:
@@ -133,7 +134,7 @@ class SearchRequest:
     patience: Mapping[str, float] = field(default_factory=dict)
     """Once one of these properties is violated, the search goes on for at most that many seconds."""
     enough: int | None = None
-    """The search ends at the first level with at least so many states."""
+    """The number of states of a level at which the search ends (None: no such end)."""
     deadlock: bool = True
     """Whether the implicit property `deadlock` is judged as well."""
 
@@ -170,7 +171,7 @@ class SearchContext:
         ]
         """The properties that are judged after a complete search."""
         self.judged: dict[str, Findings] = {}
-        """The findings of these properties."""
+        """The findings of the properties in `whole`, by name, after a complete search."""
         starts = Starts.initial(instance) if request.starts is None else request.starts
         self.starts = kept_in_place_of(starts, kernel, instance)
         self.result = Exploration(instance, limits)
@@ -188,7 +189,7 @@ class SearchContext:
         self.reported = self.started
 
     def question(self) -> dict[str, Any]:
-        """What identifies the search: a checkpoint can be continued only if all of this is equal."""
+        """The data that identify the search: it can continue a checkpoint only if the checkpoint has equal data."""
         instance, request, layout = self.instance, self.request, self.kernel.layout
         reduction = self.kernel.reduction
         return {
@@ -217,7 +218,7 @@ class SearchContext:
         }
 
     def restore(self, counts: Mapping[str, Any]) -> None:
-        """Go on from the counts of a checkpoint."""
+        """Set the counts to those of a checkpoint."""
         result = self.result
         result.levels, result.generated, result.depth, result.judged = counts["result"]
         words, self.fired[:], self.active[:] = counts["arrays"]
@@ -226,8 +227,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search keeps in place of these. A state that it keeps for several has the number of the
-    first."""
+    """The states that a search with a reduction keeps in place of the states `starts`. If it keeps one state for
+    several of them, that has the number of the first."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -240,8 +241,8 @@ def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Star
 class Carrier(ABC):
     """The backend of a search. As a context manager it holds threads or other resources while the search runs.
 
-    `visited` is the visited set. `without_stores` says that a carrier without `stores` does not judge a kind of
-    properties ({}) that need every reachable state, and what to do.
+    `visited` is the visited set. `without_stores` is a message for carriers without `stores`: they do not judge the
+    kinds of properties ({}) that need every reachable state; it says what to do instead.
     """
 
     visited: Any
@@ -290,7 +291,7 @@ class Carrier(ABC):
         return now > context.deadline
 
     def progress(self, seconds: float) -> Progress:
-        """The report of the search after this time."""
+        """The progress report of a search that has run for `seconds`."""
         context, result, states = self.context, self.context.result, self.visited.count
         frontier, used = states - context.expanded, self.visited.bytes_used
         return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))

@@ -1,8 +1,8 @@
 """Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
 Every path on which the property fails for the first time is a candidate. Beyond a violation, the search would mostly
-find the same violation again, with irrelevant steps added; so it does not go beyond one. As in every breadth-first
-search, each state has one path: of its shortest paths, the first by initial state and steps.
+find the same violation again, with irrelevant steps added; so the search does not go beyond a violation. As in every
+breadth-first search, each state has one path: of its shortest paths, the first by initial state and steps.
 
 Steps that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not
 count. The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except
@@ -61,7 +61,8 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """The states among first..last-1 that violate the property, and those whose failure is permitted."""
+        """The states among first..last-1 that violate the property, and the states in which its failure is
+        permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -79,7 +80,7 @@ class ViolatingStates:
         return failing
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
-        """The steps from a state that violate the property, and those whose failure is permitted."""
+        """The steps from a state that violate the property, and the steps on which its failure is permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
@@ -101,8 +102,8 @@ class ViolatingStates:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
-    """Whether the failure on this step is permitted; None if there is no such step, if the property holds, or if one of
-    them cannot be evaluated."""
+    """Whether a property fails on a step, and the failure is permitted (True) or not (False); None if the step is not
+    possible, if the property holds, or if either cannot be evaluated."""
     try:
         after = run.take(instance, before, step)
         if after is None or run.holds_step(instance, prop, before, step, after):
@@ -122,8 +123,8 @@ class End:
 
 
 class FirstViolations(SingleThread):
-    """Expands no state in which the property fails. `ends` are the ends of the paths to these states, and of those with
-    a step on which the property fails."""
+    """A search that expands no state in which the property fails. `ends` are the ends of the paths on which the
+    property fails: in their last state, or on their last step."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
@@ -173,7 +174,7 @@ class FirstViolations(SingleThread):
 
 
 SEARCH_SHARE = 0.5
-"""The share of the seconds that the search may take; the rest is for examining its paths."""
+"""The share of the time limit that the search may take; the rest of the time is for examining its paths."""
 
 PATIENCE = 5.0
 """Seconds for examining the results of an interrupted search."""
@@ -256,7 +257,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless a shorter trace has this cause, or a part of it."""
+    """Add a trace under its cause, unless an earlier (shorter) trace has the same cause, or a cause that is a part of
+    it."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):
@@ -266,7 +268,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps of a trace without which the same part of the property would not fail."""
+    """The steps that a trace needs: without them, the same part of the property would not fail."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

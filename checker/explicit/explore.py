@@ -124,7 +124,8 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop judging properties of states (or of steps) that are decided, unless all violations are counted."""
+        """Stop judging the decided properties of states (or, with `of_steps`, of steps), unless all violations are
+        counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -167,7 +168,8 @@ class Search:
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def counted(self, number: int, kind: EntryKind) -> Finding:
-        """How often property `number` has such a result, within the constraint and outside, and the first path."""
+        """How often property `number` has a result of this kind, within the constraint and outside, and the path to the
+        first."""
         return self.total(self.context.results.entries(number, kind))
 
     def total(self, entries: Iterable[Entry]) -> Finding:
@@ -189,11 +191,12 @@ class Search:
 
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
-"""The most levels of `first_states`; a level with so many states is the last of them."""
+"""Limits of `first_states`: it stops after FIRST_LEVELS levels, or at the first level with at least MANY_OF_A_LEVEL
+states."""
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
-    """The cells of the first states of a search, one state per row. Of the limits, time and memory count."""
+    """The cells of the first states of a search, one state per row. Of the limits, only time and memory apply."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
     search = Search(SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request))
     search.run()
@@ -226,7 +229,8 @@ def explore(
     search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
-        raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
+        last = len(instance.initial_states) - 1
+        raise UsageError(f"there is no initial state {initial}; the initial states are 0..{last}")
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
         deadlock=not only or DEADLOCK.name in only,
@@ -284,7 +288,7 @@ class Reached:
         return StepPath(self.starts.numbers[position], tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states have these values of their cells (None: any value)."""
+        """For each of the packed states, whether its cells have these values (None: any value)."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():

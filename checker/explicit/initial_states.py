@@ -1,7 +1,7 @@
 """Enumerates the initial states that a model's generators make, by compiled code.
 
-They are the same states, in the same order, as by models/language/states.py. The states are collected in a visited set,
-which keeps each once, in order of discovery.
+They are the same states, in the same order, as those that plain Python enumerates (models/language/states.py). The
+states are collected in a visited set, which keeps each once, in order of discovery.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A state is given by its number: its place in breadth-first order, the same for any number of threads. Of an
 `always_possible` property, the stuck states are found, from which no path leads to a state in which it is true. Of a
-liveness property, it is found how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from
-an initial state, and a loop.
+liveness property, the result is the number of states that a violating behaviour can repeat for ever, and a lasso: a
+path from an initial state, and a loop.
 
 A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
 transitions. So the states that are not known to be possible are expanded again, the last states first: then most of
@@ -51,10 +51,11 @@ Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
 PathTo = Callable[[int], StepPath]
-"""Gives the path to the state with this number."""
+"""A function that returns the path to the state with a given number."""
 
 CHUNK = 1 << 14
-"""The most states that are processed before looking at the clock, and at which of the others became possible."""
+"""The most states that are processed before the search looks at the clock, and checks which further states have become
+possible."""
 
 
 class LimitError(Exception):
@@ -128,7 +129,7 @@ class WholeSearch:
                 yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
 
     def _states(self, numbers: Numbers) -> NDArray[np.uint64]:
-        """The packed states with these numbers, one after the other."""
+        """The packed states with these numbers, concatenated."""
         words = self.stores[0].words
         if not len(self.owners):
             return self.stores[0].states[: self.count * words].reshape(-1, words)[numbers]
@@ -157,8 +158,8 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The stuck states for property `number`: those that violate it, and those where this is permitted. Raises
-    LimitError."""
+    """The states that are stuck for property `number`: those that violate it, and those in which the failure is
+    permitted. Raises LimitError."""
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)
@@ -232,7 +233,7 @@ class Graph:
             self.met[visit[self.nodes], bit // 64] |= np.uint64(1 << bit % 64)
 
     def row(self, bits: int) -> NDArray[np.uint64]:
-        """A row with this many of the first bits."""
+        """A row of bits of which the first `bits` are 1."""
         row = (1 << bits) - 1
         return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
@@ -397,7 +398,7 @@ class FairLoops:
         return Finding(count, min(lassos, key=lambda lasso: lasso.depth))
 
     def first(self, marks: Marks) -> int:
-        """The marked node with the shortest path; the first of several."""
+        """The marked node with the shortest path; of several with equally short paths, the first."""
         nodes = np.flatnonzero(marks)
         return int(nodes[np.argmin(self.ways.depths[nodes])])
 
@@ -443,7 +444,7 @@ class ClosedWalk:
             here, missing = visited[-1], self._without(walked, visited, later)
 
     def _without(self, walked: list[int], visited: list[int], bits: list[int]) -> list[int]:
-        """The requirements that these edges and nodes do not meet."""
+        """The requirements among `bits` that the walked edges and the visited nodes do not meet."""
         rows = [*self.graph.met_by_step[self.graph.steps[walked]], *self.graph.met[visited]]
         met = np.bitwise_or.reduce(rows)
         return [bit for bit in bits if not met[bit // 64] >> np.uint64(bit % 64) & np.uint64(1)]
@@ -475,7 +476,7 @@ def _bits(row: NDArray[np.uint64]) -> list[int]:
 
 
 def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
-    """These bits of each row, as the lowest bits of a number."""
+    """For each row, a number whose lowest bits are the chosen `bits` of the row."""
     masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
     for at, bit in enumerate(bits):
         masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)
@@ -498,7 +499,11 @@ def judge_whole(carrier: Carrier, path: PathTo) -> None:
         except LimitError as limit:
             # The search itself is complete.
             context.result.stopped = None
-            work = "paths are followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops are looked for"
+            work = (
+                "the states are looked for from which it can become true"
+                if prop.kind is Kind.ALWAYS_POSSIBLE
+                else "endless behaviours without it are looked for"
+            )
             context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {work}")
 
 
@@ -524,8 +529,13 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
     context = carrier.context
     left = context.result.frontier
     if left:
-        return f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
+        were = "state was" if left == 1 else "states were"
+        return f"a verdict needs every reachable state, and {left:,} {were} not expanded"
     if prop.name in context.judged:
         return context.judged[prop.name].unjudged
-    work = "paths were followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops were looked for"
+    work = (
+        "the states were looked for from which it can become true"
+        if prop.kind is Kind.ALWAYS_POSSIBLE
+        else "endless behaviours without it were looked for"
+    )
     return f"the search ended before {work}"

@@ -1,7 +1,8 @@
-"""Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
+"""Searches with a reduction: takes the reduction from the cache, and makes the result hold for the model itself, with
+real paths and without uncertain findings.
 
-A path that such a search finds has an initial state, and steps, each taken in the state that the search kept; its
-result gets paths as the model has them: real states, and steps with the real arguments.
+In a path that such a search finds, each step is taken from the state that the search kept in place of the reached one.
+The result gets paths of the model instead: real states, and steps with the real arguments.
 
 A path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
 with the permutation that maps the first to the second, but for dead cells; its inverse maps the next step of the search
@@ -35,14 +36,16 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import NoErrorError, error_of
 
 Found = tuple[Reduction | None, str]
-"""A reduction; and if the model declares symmetric domains that it cannot use, why."""
+"""The reduction of a search (None: none), and the reason why it does not use the symmetric domains that the model
+declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """The result of `find`, from the cache if an earlier run stored it: reading the whole text of a model takes longer
-    than a small search.
+    """The reduction that `find` returns, or that an earlier run stored in the cache: to read the whole text of a model
+    takes longer than a small search.
 
-    The `question` is in words. The result is stored only if it `is_whole`: not if the time has ended.
+    `question` names the search, in words. The result is stored only if it `is_whole`, that is, if the time did not end
+    first.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -56,16 +59,15 @@ def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], 
 
 
 SearchWith = Callable[[Kernel, Limits], Exploration]
-"""Runs the search with a kernel, within limits."""
+"""A function that runs the search with a kernel, within limits."""
 
 
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
-
-    If the kernel has found a declared range left, and may overreport, the search is repeated without the reduction.
-    If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
+    """The result of a search, in which real paths replace the paths of its kernel's reduction, with a note on the
+    reduction. If the kernel reports that a declared range is left, and may overreport, the search is repeated without
+    the reduction. If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
     """
     first = search_with(kernel, limits)
     if kernel.reduction is None:
@@ -118,7 +120,7 @@ def _leave_out_what_is_unsure(result: Exploration) -> None:
 
 
 def _make_real(result: Exploration, kernel: Kernel) -> None:
-    """Put real paths in place of those of a search with a reduction, and note the reduction."""
+    """Replace the paths of a search with a reduction by real paths, and note the reduction in the result."""
     reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
     assert reduction is not None
 
@@ -155,7 +157,7 @@ class RealPaths:
 
     @cached_property
     def living(self) -> list[int]:
-        """The positions of the cells that decide something; they are only looked for if there is a path."""
+        """The positions of the cells that are not dead; they are computed only if there is a path to translate."""
         # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
         clearings = dead_cells(self.instance) if self.clears else ()
         dead = {position for clearing in clearings for position, _ in clearing.cells}
@@ -187,7 +189,7 @@ class RealPaths:
         return Finding(finding.count, None if finding.path is None else self.path(finding.path))
 
     def path(self, path: StepPath) -> StepPath:
-        """The real path from the same initial state."""
+        """The real path for a path of the search, from the same initial state."""
         return StepPath(path.initial, self._reached(path).steps)
 
     def _before_last(self, path: StepPath) -> StepPath:
@@ -237,7 +239,8 @@ class RealPaths:
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
-        """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
+        """The state that the search keeps in place of `reached`, and the permutation that leads to it: `images`
+        followed by a further permutation."""
         kept = self.kept(reached)
         images_of_kept = self.symmetry.between(self.cleared(reached), kept)
         assert images_of_kept is not None, "the search keeps a permutation of a state in its place"

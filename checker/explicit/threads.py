@@ -1,4 +1,4 @@
-"""The carrier for several threads: does the work of a search, with the same counts and paths as on one thread.
+"""The carrier for several threads, which does the work of a search with the same counts and paths as on one thread.
 
 States in the shards of the visited set have the numbers that a single visited set would give: a state's number is its
 place in breadth-first order.
@@ -129,11 +129,12 @@ class Shards:
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state: of those with numbers from `first` on, the one at position `local`."""
+        """The number of the state at position `local` of a shard, where positions count the shard's states with numbers
+        from `first` on."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, how many states it discovered; the `first` initial states do not count."""
+        """For each step number, how many states that step discovered; the `first` initial states do not count."""
         counts: NDArray[np.int64] = np.sum([store.found_by(0, steps) for store in self.stores], axis=0)
         counts[:1] -= min(first, self.count)  # a model may have no step at all
         return counts
@@ -186,7 +187,7 @@ class Task:
     locals_there: Sequence[int]
     """The positions in the shards at which the chunk starts."""
     done: int = 0
-    """The number of its states that are expanded."""
+    """The number of the chunk's states that are expanded."""
     generated: int = 0
     """The number of successors in the working memory."""
     has_successors: bool = False

@@ -26,17 +26,18 @@ from isrcheck.checker.compile import hash_table
 from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 
 RECENT_BITS = 12
-"""The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
+"""2^RECENT_BITS recent successors are remembered to find repetitions: few enough for the second-level cache."""
 
 PART = 1 << 16
-"""The steps that are counted at once: a copy of them as words fits in the cache."""
+"""The number of steps that are counted at once: a copy of these steps as words fits in the cache."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
 SPARE = 8
-"""A table becomes four times as large if that takes at most this part of the memory, and otherwise twice as large."""
+"""A full table becomes four times as large if the new table takes at most 1/SPARE of the memory, and otherwise twice as
+large."""
 
 
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
@@ -208,7 +209,7 @@ class VisitedSet:
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, how many of the states from index `first` on it discovered."""
+        """For each step number, how many of the states from index `first` on that step discovered."""
         counts = np.zeros(steps, np.int64)
         for low in range(first, self.count, PART):
             counts += np.bincount(self.steps[low : min(low + PART, self.count)], minlength=steps)

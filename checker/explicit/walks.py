@@ -1,8 +1,8 @@
 """The inner loops over a stored graph: strongly connected components, and breadth-first searches.
 
-These are functions of machine code (checker/compile/machine_code.py), written as what builds them. They get addresses
-of arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a target and a
-step. Offsets have 64 bits, nodes and steps 32.
+The functions here build functions of machine code (checker/compile/machine_code.py), whose arguments are addresses of
+arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a target and a step.
+Offsets have 64 bits, nodes and steps 32.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def components(
 ) -> None:
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
-    Takes at most `budget` steps; returns 1 if it is done, and otherwise goes on when it is called again with the same
-    arrays. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
+    A call takes at most `budget` steps; it returns 1 if all is done, and otherwise the next call with the same arrays
+    goes on. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress
@@ -99,10 +99,11 @@ def collect(
     words: Value,
     total: Words,
 ) -> None:
-    """Add to `total` what each component meets: in its states (`met`), and with the steps within it (`met_by_step`).
+    """Add to `total` the requirements that each component meets: in its states (`met`), and by the steps within it
+    (`met_by_step`).
 
-    There are rows of `words` words: of `met` for each node, of `met_by_step` for each step, of `total` for each
-    component. Looks at the nodes first..last-1; those of component 0 count nowhere.
+    Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
+    component. Only the nodes first..last-1 are looked at; nodes of component 0 do not count.
     """
     total_met = code.variable()
     with code.loop(first, last) as node:
@@ -128,7 +129,8 @@ def spread(
     parents: Halves,
     end: Value,
 ) -> None:
-    """Append to the queue, which ends at `end`, what edges from queue[first..last-1] reach for the first time.
+    """Append to the queue, which ends at `end`, the nodes that edges from queue[first..last-1] reach for the first
+    time.
 
     Only nodes whose byte in `alive` is not 0 are reached. Each gets a 1 in `reached`, and the node from which it was
     reached in `parents`. Returns the new end of the queue.

@@ -1,1 +1,2 @@
-"""`check failures`: the library of known failures, each searched with its mistake and with what ends it."""
+"""`check failures`: the library of known failures, each failure is searched with its mistake, and with each change that
+ends it."""

@@ -27,7 +27,7 @@ from isrcheck.models.messages import UsageError
 WIDTH = 100
 
 TOLD = ("number", "name", "title", "known_as", "since", "repaired", "story", "advice", "why_not")
-"""The members of a failure that the object of --json contains."""
+"""The fields of a `Failure` that the object of --json contains."""
 
 FailureComparison = Comparison[Failure, Searched]
 

@@ -1,4 +1,5 @@
-"""The search of a known failure: its mistake in the smallest bounds, and each change that ends it; and what it shows.
+"""Searches a known failure in its smallest bounds: with its mistake, and with each change that ends it; and says what
+the searches show.
 
 Out: a `Searched` failure, which knows whether it is as the library says; facts about it in words.
 """
@@ -36,7 +37,7 @@ class Ended:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search went as far as the library says."""
+        """Whether the search went as far as the library of known failures records."""
         explored = self.run.explored
         return explored.exhausted if self.change.explored is None else explored.is_complete
 
@@ -45,7 +46,7 @@ class Ended:
 class Searched:
     """A failure that was searched; `trace` is its shortest history, and `happens` counts what the history needs.
 
-    The members are empty if no model expresses the failure, or if a limit ended its search.
+    Both are empty if no model expresses the failure, or if a limit ended the search.
     """
 
     failure: Failure
@@ -67,21 +68,22 @@ class Searched:
 
     @property
     def has_difference(self) -> bool:
-        """Whether something is not as the library says."""
+        """Whether a result differs from the library's record."""
         return bool(self.differs)
 
     @property
     def differs(self) -> list[str]:
-        """What is not as the library says, in words; empty if everything is, or if nothing was searched."""
+        """The results that differ from the library's record, in words; empty if none differs, or if nothing was
+        searched."""
         history = self.failure.history
         if history is None or self.verdict is None or self.run is None:
             return []
         differences, recorded = [], f"{history.verdict} at step {history.depth}"
         if self.trace is None and self.run.explored.is_complete:
-            differences.append(f"{history.property_name} does not fail; the library says {recorded}")
+            differences.append(f"{history.property_name} does not fail; the library of known failures says {recorded}")
         elif self.trace is not None and (self.trace.verdict, self.trace.length) != (history.verdict, history.depth):
             here = f"{self.trace.verdict} at step {self.trace.length}"
-            differences.append(f"{history.property_name} is {here}; the library says {recorded}")
+            differences.append(f"{history.property_name} is {here}; the library of known failures says {recorded}")
         differences += [
             f"{history.property_name} still fails with {one.change.change}" for one in self.ended if one.fails
         ]
@@ -162,12 +164,12 @@ EVENTS = {
     "power_losses": ("power loss", "power losses"),
     "retries": ("retry", "retries"),
 }
-"""One event, and several, where the name of the budget does not say it."""
+"""The singular and the plural of an event, for budgets whose names are not the word."""
 
 ELECTIONS = "elections"
 
 KINDS = {"preferred_elections": "preferred", "unclean_elections": "unclean"}
-"""Budgets of elections of a kind, which are counted among all elections, too."""
+"""Budgets of elections of one kind, each with its word; these elections also count among all elections."""
 
 
 def events(happens: Mapping[str, int]) -> str:

@@ -40,16 +40,16 @@ MOST_ABSENT = 3
 """The most properties that are named although they do not apply to the configuration."""
 
 NEEDED = 4
-"""The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
+"""How many signs of BASICS are always explained: almost every history of Kafka has the first ones."""
 
 MOST_SHOWN = 2
-"""The most histories that are named; if there are more, only the first and the folder are named."""
+"""The most traces that the next commands name; if there are more, they name only the first trace and the folder."""
 
 FURTHER = 2
-"""How many steps further the proposed search goes."""
+"""How many steps deeper the proposed further search goes."""
 
 Command = tuple[str, str]
-"""A command, and what it does."""
+"""A proposed command, and a text that says what it does."""
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
@@ -229,7 +229,8 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the failure whose history is shown: the first declared one of the gravest verdict."""
+    """Return the name of the property whose failure is shown as a history: the first declared one with the gravest
+    verdict."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:

@@ -43,7 +43,7 @@ MOST_MUTANTS = 100
 
 
 class Fate(StrEnum):
-    """The fate of a mutant; NOT_ASKED: the configuration disables its action, so it was not searched."""
+    """The fate of a mutant. NOT_ASKED: the mutant was not searched, because the configuration disables its action."""
 
     KILLED = "killed"
     NO_DIFFERENCE = "makes no difference"
@@ -261,7 +261,8 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures graver than `known`, the first with the shortest path, if any is graver."""
+        """Return the failure with the shortest path among those that are graver than the `known` ones (of several, the
+        first); None if none is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
@@ -312,7 +313,7 @@ def text(original: Run, unmutated: Original, judgements: Sequence[Judgement]) ->
         rows += [[f"  {one.candidate.place}", outcome(unmutated, one), _dropped(one)] for one in asked_for]
         if len(asked_for) < len(of_action):
             others = counted(len(of_action) - len(asked_for), "mutant")
-            rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
+            rows.append([f"  {others}", "not searched: disabled by the configuration", ""])
     return "\n".join([*lines, *table(rows), "", score_line(unmutated, judgements)])
 
 

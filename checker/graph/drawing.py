@@ -46,7 +46,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 560, 400
 
 PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 SIDES = ((-0.5, -1.0), (-0.5, 0.0), (0.0, -0.5), (-1.0, -0.5))
-"""The candidate positions of a curve's label: points along the curve, and offsets of the label from the point."""
+"""Where the label of a curve can be: points along the curve, and positions of the label relative to such a point."""
 
 HEADS = ("head", "head-violated", "head-near")
 """The names of the arrow heads, one for each colour of lines."""
@@ -209,7 +209,8 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Return the curve of an edge: a backward edge runs below the forward ones, one within a column bends outwards."""
+    """Return the curve of an edge: a backward edge runs below the forward edges, and an edge within a column bends
+    outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         top = start - leave * 1j

@@ -83,7 +83,7 @@ def text(drawn: StateGraph, path: Path) -> str:
         lines.append(f"{word}: {name} {where}")
     if drawn.unjudged:
         names = ", ".join(drawn.unjudged)
-        lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
+        lines.append(f"not judged: {names}: a verdict needs every reachable state; leave --bound out")
     return "\n".join([*lines, f"written to {path}"])
 
 
@@ -183,7 +183,7 @@ def graphml(drawn: StateGraph) -> str:
 
 
 def page(drawn: StateGraph) -> Page:
-    """Make the page."""
+    """Return the state graph as an HTML page."""
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     panel = element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite")
     figures = element("p", _figures(drawn))

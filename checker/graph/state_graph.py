@@ -69,7 +69,7 @@ class Node:
     failing: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The number of states in which a property fails, by the property and its verdict."""
     component: int | None = None
-    """The number of its strongly connected component, if that has several nodes."""
+    """The number of the node's strongly connected component, if that has several nodes."""
 
 
 @dataclass
@@ -81,13 +81,13 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The actions, each with its number of steps if it has several."""
+        """The names of the actions, each with its number of steps if it takes several."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph."""
+    """The state graph of a model: its nodes and edges, and figures about it."""
 
     instance: Instance
     fold: tuple[str, ...]
@@ -164,7 +164,8 @@ def state_graph(
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
-    """Raise an error if the graph is incomplete, because an incomplete graph would mislead."""
+    """Raise an error if the search did not reach all states within the bound, because an incomplete graph would
+    mislead."""
     result, limits = search.result, search.context.limits
     if result.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -283,8 +284,8 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
-        from there leaves a declared range."""
+        """Record which of the states `ends`, which have no transition, are deadlocks. The other ones are not: the model
+        may end there, or a step from there leaves a declared range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -337,12 +338,15 @@ class _GraphBuilder:
             stuck = stuck_states(states, self.instance.model.properties.index(prop))
         except LimitError as error:
             limit = WHY_STOPPED["memory" if str(error) == "memory" else "seconds"]
-            raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
+            raise CutShortError(
+                f"{limit} before it was known from which states {prop.name} can still become true; raise the limit with"
+                " --memory or --seconds"
+            ) from None
         return {VIOLATED: stuck[EntryKind.FOUND], PERMITTED: stuck[EntryKind.PERMITTED]}
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """The properties that are judged only if every state is expanded, and therefore not here."""
+        """The properties that are not judged, because that takes a graph in which every state is expanded."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     def judge_range(self) -> None:
@@ -402,11 +406,10 @@ class _GraphBuilder:
 
 
 class Transitions:
-    """The transitions from the expanded states of a finished search, also those to states outside the constraint.
-
-    The search drops such states: a kernel of the same model without its constraint makes them again. They are appended
-    to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do not fit in
-    memory.
+    """The transitions from the expanded states of a finished search, including transitions to states outside the
+    constraint. The search drops these states: a kernel of the same model without its constraint makes them again. They
+    are appended to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do
+    not fit in memory.
     """
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:

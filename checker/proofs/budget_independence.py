@@ -21,7 +21,8 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages import UsageError
 
 MOST_STARTS = 10_000
-"""With more initial states, the effect of a budget on them is not examined: then no proof is independent of it."""
+"""The most initial states for which the effect of a budget on them is examined; with more, every proof counts as
+dependent on the budget."""
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
@@ -70,7 +71,7 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     sizes = {field: place.sizes for field, place in instance.layouts.items()}
     dependent: set[str] = set()
     entry = instance.model.entries[name]
-    assert entry.most is not None, "a budget that is no bound has a greatest value"
+    assert entry.most is not None, "a budget whose size is no bound needs a greatest value"
     if len(instance.initial_states) > MOST_STARTS:
         return None
     # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).

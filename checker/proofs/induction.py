@@ -36,7 +36,7 @@ MOST_NODES = 20_000
 
 
 FEW = 12
-"""Cores of at most this many hypotheses are always minimised."""
+"""If an answer needs at most this many hypotheses, they are always reduced to a minimal set."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class AbstractSystem:
         self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query for each step that may write what the property or lemma reads."""
+        """One query for each step that may write a field that the property or lemma reads."""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])

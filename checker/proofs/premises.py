@@ -50,14 +50,15 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
         premise = proofs.proofs.get(IN_RANGE.name)
         return replace(proofs, proofs={name: replace(proof, premise=premise) for name, proof in proofs.proofs.items()})
     # A proof for every length includes a proof that steps stay in range. All other proofs become failed attempts.
-    why = f"it rests on {IN_RANGE.name}, which is not proved"
+    why = f"its proof rests on {IN_RANGE.name}, which is not proved"
     kept = {name: proof for name, proof in proofs.proofs.items() if proof.every_length}
     fallen = [Attempt(proof.prop, False, why) for name, proof in proofs.proofs.items() if name not in kept]
     return replace(proofs, proofs=kept, attempts=[*proofs.attempts, *fallen])
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it that is no pass."""
+    """The verdicts `found`; if proofs were tried and `in_range` is not established, also an open verdict on
+    `in_range`."""
     is_tried = any(verdict.proof is not None or verdict.is_unproved or verdict.is_unattempted for verdict in found)
     is_judged = any(verdict.prop is IN_RANGE for verdict in found)
     if not is_tried or is_judged or how_in_range(proofs, exploration) is not Established.OPEN:
@@ -65,7 +66,7 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
     is_cut = proofs.stopped is not None
     verdict = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; none to depth {exploration.judged}"
+        note = f"{exploration.stopped}; nothing found to depth {exploration.judged}"
         verdict = replace(verdict, word=Word.UNDECIDED, depth=None, note=note)
     return [*found, verdict]
 
@@ -79,7 +80,7 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
     count = len(instance.initial_states)
     states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
     if instance.model.generators:
-        says = f"every claim about states was proved of {states}, as @initial makes them"
+        says = f"every claim about states was proved for {states}, as @initial makes them"
         rows.append(Premise("initial states", Established.PROVED, says))
     else:
         says = f"every claim about states was evaluated in {states}"

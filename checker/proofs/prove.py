@@ -8,8 +8,8 @@ which all are true violates one. The greatest inductive subset of the claims is 
 no claim is violated (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
 
-Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: then Z3 looks
-for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
+Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions of states: then
+Z3 looks for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ class Induction:
     """The result of `induct`, by the names of properties and lemmas."""
 
     kept: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Those that every step preserves, each with the properties and lemmas that its proof uses."""
+    """The claims that every step preserves, each with the properties and lemmas that its proof uses."""
     broken: dict[str, CounterexampleToInduction] = field(default_factory=dict)
-    """Those that a step violates."""
+    """The claims that a step violates, each with a counterexample to induction."""
     unknown: dict[str, Answer] = field(default_factory=dict)
-    """Those that Z3 did not decide."""
+    """The claims that Z3 did not decide, each with the reason."""
 
     def note(self, claim: str, result: frozenset[str] | CounterexampleToInduction | Answer) -> None:
         """Note the result for a property or lemma."""
@@ -123,8 +123,8 @@ def induct(
 ) -> Induction:
     """Find the greatest inductive subset of `claims`, and the `goals` that every step preserves if this subset holds.
 
-    All are names of properties and lemmas. Those in `known` hold in every reachable state and are assumed; goals are
-    never assumed. Raises UndecidedError.
+    `claims`, `goals` and `known` are names of properties and lemmas. The `known` ones hold in every reachable state and
+    are assumed; goals are never assumed. Raises UndecidedError.
     """
     induction, left = Induction(), list(claims)
     while True:
@@ -144,7 +144,8 @@ def induct(
 def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """Those of `assumed` with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
+    """The claims among `assumed` that suffice for every step to preserve `claim`; or a counterexample to induction; or
+    the reason why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(name): name for name in assumed}
     used: set[str] = set()
@@ -162,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """Those of the proposed lemmas that are true in every initial state; the sample has SOME of these states."""
+    """The proposed lemmas that are true in every initial state; the sample has SOME of these states."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -338,7 +339,7 @@ class _Proving:
         # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that leave
         # a range or an index of fixed size.
         if induction.kept.pop(IN_RANGE.name, None) is None:
-            why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+            why = f"its proof rests on {IN_RANGE.name} for every length, which is not proved"
             for prop in self.properties:
                 if induction.kept.pop(prop.name, None) is not None:
                     self._lose(prop, Attempt(prop, True, why))
@@ -419,7 +420,7 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether a property is left to prove, or `in_range` as the premise of an earlier proof."""
+        """Whether something is left to prove: a property, or `in_range` as the premise of an earlier proof."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:

@@ -91,7 +91,7 @@ class AbstractEvaluator(Evaluator):
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Evaluate a property, as in Evaluator."""
+        """Evaluate a property in states of the abstraction; for the result, see `Evaluator.ask`."""
         self.read = {}
         return super().ask(function, states, taken)
 
@@ -114,7 +114,8 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell; in an array without cells any value, which stays the same until the array is written."""
+        """The value of a cell. An array without cells returns any value, and returns the same value again until the
+        array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
@@ -149,7 +150,7 @@ class AbstractEvaluator(Evaluator):
                 state.cells[cell] = self.choose(condition, written, old)
 
     def assign(self, variable: ir.Variable, value: Value) -> None:
-        """Give a local a value; within a loop, note that."""
+        """Give a local variable a value; within a loop, note that the loop writes it."""
         self._note(variable, TRUE)
         super().assign(variable, value)
 
@@ -286,8 +287,9 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
-        state before the loop, except its range errors and, with `keep`, a return from it."""
+        """Execute one iteration, starting from arbitrary values of the cells and locals that the loop writes
+        (`targets`), then restore the state before the loop, except its range errors and, with `keep`, a return from
+        it."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -456,7 +458,7 @@ class UnboundedAbstraction:
 
 
 class _Watched:
-    """A configuration that notes whether an entry without a fixed value (an open entry) is read."""
+    """A configuration that notes whether an open entry (one without a fixed value) is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

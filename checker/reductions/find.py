@@ -52,7 +52,8 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings, each after those of cells that guard it, so that one pass suffices; circular ones are left out."""
+    """The clearings in an order in which one pass suffices: each clearing comes after the clearings of its guard cells.
+    Clearings that guard each other in a circle are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -103,7 +104,8 @@ class Guard:
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:
-        """The same values of each cell of the guard field clear the cells with its indices."""
+        """Yield the clearings of the field: for each cell of the guard field, the values of that cell with which the
+        cells with its indices are dead."""
         values = self.values(read)
         where = f"{self.guard.name} is {' or '.join(map(self.guard.spell, sorted(values)))}"
         cells = list(enumerate(self.layout.indices(), self.layout.offset))
@@ -114,7 +116,8 @@ class Guard:
                 yield Clearing(self.layout.name, pairs, where, position, tuple(sorted(values)))
 
     def values(self, read: Sequence[Use]) -> frozenset[int]:
-        """The values of the guard cell with which the cells of the field are dead, which is read at these places."""
+        """The values of the guard cell with which the cells of the field are dead; `read` are the places where the
+        field is read."""
         values = self.everything
         for use in read:
             indices = tuple(use.indices[axis] for axis in self.axes)
@@ -129,15 +132,16 @@ class Guard:
         return values
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
-        """The values that the guard cell may have before this write ends them, while the field keeps what it holds."""
+        """The values among `values` that the guard cell may have before `write` gives it another value, although the
+        action does not write the field's cells anew."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
         return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()
 
     def is_anew(self, use: Use, write: Use) -> bool:
-        """Whether a use writes all cells of the field that have the indices of the written guard cell, whenever that is
-        written."""
+        """Whether a use writes all cells of the field with the indices of the guard cell, whenever `write` writes that
+        guard cell."""
         if not use.is_write or use.field != self.layout.name or len(set(use.indices)) < len(use.indices):
             return False
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:
@@ -158,10 +162,11 @@ MOST_PERMUTATIONS = 5040
 def reduction_of(
     instance: Instance, *, symmetry: bool = False, dead: bool = True, whole: str = ""
 ) -> tuple[Reduction | None, str]:
-    """The reduction of a search; and if the model declares symmetric domains that it cannot use, why, for a report.
+    """The reduction of a search, and for the report the reason why it does not use the symmetric domains that the model
+    declares (empty if it uses them).
 
-    `symmetry` asks for all symmetric domains; without it, those count that the model declares. Dead cells are cleared
-    if `dead`. `whole` says why the search must visit every state (empty: it need not). Raises LanguageError,
+    With `symmetry`, all symmetric domains are used; otherwise only those that the model declares. Dead cells are
+    cleared if `dead`. `whole` says why the search must visit every state (empty: it need not). Raises LanguageError,
     UsageError.
     """
     permuted, says = _symmetry(instance, symmetry, whole)
@@ -173,7 +178,8 @@ def reduction_of(
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
-    """Whether cells are cleared to an element that may be exchanged: equivalent states would have several forms."""
+    """Whether a clearing sets cells to an element that the symmetry may exchange; then equivalent states would have
+    several forms."""
     if symmetry is None:
         return False
     moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}
@@ -182,7 +188,7 @@ def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
-    """The symmetry that a search uses; if it cannot use the existing symmetries, why not."""
+    """The symmetry that a search uses, or None and the reason why it cannot use the existing symmetries."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
     symmetry = symmetry_of(instance, declared=not is_asked)
@@ -278,7 +284,8 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks without so many elements that the group is too large."""
+    """The blocks, from which elements are taken, the largest block first, until the group of permutations is small
+    enough."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

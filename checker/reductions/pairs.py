@@ -57,11 +57,11 @@ class _Normalization:
     def __init__(self, order: ir.Compare) -> None:
         self.order = order
         self.depth = 0
-        """The number of variables of folds around a node."""
+        """The number of fold variables that are bound around the current node."""
         self.left = MOST_NODES
 
     def form(self, node: ir.Node, forms: Forms, *, as_truth: bool = False) -> Any:
-        """The normal form of a node, of whose value perhaps only the truth counts."""
+        """The normal form of a node; with `as_truth`, only whether its value is true counts."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
@@ -91,7 +91,7 @@ class _Normalization:
         return type(node).__name__, *(self.part(one, forms) for one in vars(node).values())
 
     def part(self, part: Any, forms: Forms) -> Any:
-        """The normal form of a part of a node; where it is written does not count."""
+        """The normal form of a part of a node; its place in the text does not count."""
         match part:
             case ir.Node():
                 return self.form(part, forms)

@@ -19,19 +19,20 @@ from isrcheck.models.language.ir.nodes import assigned, increase, operands, visi
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64
-"""A field with more values has no facts."""
+"""The most values of a field for which facts are kept."""
 
 Index = ir.Variable | ir.Loop
-"""What an index is: a parameter to which nothing assigns, the variable of a generator, or the number of a loop."""
+"""The origin of an index: a parameter to which nothing assigns, the variable of a generator, or the number of a
+loop."""
 
 Indices = tuple[Index | None, ...]
-"""What each index is; None: something else."""
+"""The origins of the indices of a cell; None for an index of any other origin."""
 
 Place = tuple[ir.Variable, str, Indices]
-"""A cell: the state, the field, and the indices, which are all known."""
+"""A cell: the state, the field, and the origins of the indices, none of which is None."""
 
 Names = Mapping[Any, Any]
-"""What variables of a function are: an index, a state of the caller, or something else (None)."""
+"""For variables of a function, what the caller passes: an index, a state of the caller, or something else (None)."""
 
 Facts = Mapping[Place, frozenset[int]]
 """For some cells, a set of values that contains the value of the cell."""
@@ -61,7 +62,7 @@ class Use:
 
 
 class Reads:
-    """What an instance reads and writes."""
+    """The cells that the functions of an instance read and write."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -76,7 +77,8 @@ class Reads:
 
     @property
     def judges(self) -> list[ir.Routine]:
-        """What judges states and steps, or ends and bounds a search."""
+        """The functions that judge states and steps, or that end or bound a search (properties, @terminal,
+        @constraint)."""
         functions = [*self.instance.model.terminals, *self.instance.model.constraints]
         for prop in self.instance.properties:
             functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
@@ -96,14 +98,15 @@ class Reads:
         return self._known[routine]
 
     def count(self, index: Index) -> int:
-        """How many numbers a loop goes through if they are 0, 1, ...; else 0."""
+        """How many numbers a loop goes through, if they are 0, 1, 2 and so on; otherwise 0."""
         if not isinstance(index, ir.Loop) or self.determined.number(index.range.first) != 0:
             return 0
         return max(0, self.determined.number(index.range.end) or 0)
 
 
 class _Reading:
-    """Reads one function. `names` says what its variables are, unless they are themselves."""
+    """Reads one function. `names` says what the caller passes for its variables; a variable that is missing there
+    stands for itself."""
 
     def __init__(self, reads: Reads, routine: ir.Routine, names: Names) -> None:
         self.reads = reads
@@ -118,7 +121,8 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one after which nothing follows; return whether there is such a statement."""
+        """Read statements in order, up to one that surely ends the function; return whether there is such a
+        statement."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -166,7 +170,8 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Read each option under its condition and the negation of earlier ones; return whether nothing follows."""
+        """Read each option under its condition and the negations of the earlier conditions; return whether every option
+        ends the function."""
         facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -264,11 +269,11 @@ class _Reading:
         self.written |= call.routine.writes
 
     def given(self, call: ir.Call) -> Names:
-        """What a call gives to the parameters of the callee."""
+        """The values that a call passes to the parameters of the callee, as `Names`."""
         return dict(zip(call.routine.parameters, map(self.index, call.arguments), strict=True))
 
     def held_by(self, into: str | None, field: str) -> str | None:
-        """The field `into`, if its cells can hold all values of the other field."""
+        """The field `into`, if its cells can hold all values of `field`; otherwise None."""
         layouts = self.instance.layouts
         if into is None or layouts[field].low < layouts[into].low or layouts[field].high > layouts[into].high:
             return None
@@ -292,7 +297,7 @@ class _Reading:
         return self.names.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
     def index(self, expression: ir.Expression) -> Any:
-        """What an index or an argument is: an index, a state of the caller, or something else (None)."""
+        """The origin of an index or an argument: an index, a state of the caller, or something else (None)."""
         match expression:
             case ir.Local(variable):
                 return self.names.get(variable, variable)
@@ -301,7 +306,8 @@ class _Reading:
     # ------------------------------------------------------------------------------------------------------ facts
 
     def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
-        """The facts here, with others about cells that no statement has written yet."""
+        """The facts at this place, together with further facts, as far as these are about cells that no statement has
+        written yet."""
         joined = dict(self.facts)
         for place, values in facts:
             if place[1] not in self.written and None not in place[2]:
@@ -313,7 +319,8 @@ class _Reading:
         return self.also(self.said(condition, truth).items())
 
     def said(self, condition: ir.Expression, truth: bool) -> Facts:
-        """The values of cells with which a condition can have this truth value; those of other cells may be any."""
+        """For some cells, the values with which a condition can have this truth value; other cells may have any
+        value."""
         if self.determined.truth(condition) is not None:
             return {}
         match condition:
@@ -340,7 +347,7 @@ class _Reading:
         return {}
 
     def values(self, expression: ir.Expression, may_be: Callable[[int], bool]) -> Facts:
-        """The values that a cell may have, if the expression is one."""
+        """The values that a cell may have, if the expression is a cell; otherwise no facts."""
         if not isinstance(expression, ir.Cell):
             return {}
         layout = self.instance.layouts[expression.field]
@@ -350,7 +357,7 @@ class _Reading:
 
 
 def _touched(statements: Iterable[ir.Statement]) -> set[str]:
-    """The fields that statements use, and those that their callees write."""
+    """The fields that statements use, and the fields that the functions which they call write."""
     nodes = list(visit(statements))
     called = (node.routine.writes for node in nodes if isinstance(node, ir.Call))
     return {node.field for node in nodes if isinstance(node, ir.Cell)}.union(*called)

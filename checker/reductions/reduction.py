@@ -68,7 +68,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Symmetry:
-    """The permutations: those of each block, combined."""
+    """The group of permutations of elements: every combination of a permutation of each block."""
 
     blocks: tuple[Block, ...]
     sizes: tuple[int, ...]
@@ -120,7 +120,7 @@ class Symmetry:
         return tuple(after)
 
     def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
-        """The same for several states, one per row."""
+        """Several states, one per row, in each of which every element is replaced by its image."""
         places, tables = self._tables([images])
         after = np.empty_like(rows)
         for cell in self.cells:
@@ -187,7 +187,7 @@ def inverse(images: Permutation) -> Permutation:
 
 
 def followed_by(first: Permutation, second: Permutation) -> Permutation:
-    """The permutation that does the first, and then the second."""
+    """The permutation that applies `first`, and then `second`."""
     return tuple(tuple(then[image] for image in one) for one, then in zip(first, second, strict=True))
 
 
@@ -214,15 +214,15 @@ class Reduction:
 
     @property
     def clears(self) -> dict[tuple[str, str], None]:
-        """What is cleared: fields, each with the states in which its cells are dead, in words; in their order."""
+        """What is cleared, in order: each field with the states in which its cells are dead, in words."""
         return dict.fromkeys((one.field, one.where) for one in self.dead)
 
     def clearing(self, chosen: Container[tuple[str, str]]) -> Reduction:
-        """The same with those clearings that are in `chosen`, which is like `clears`."""
+        """This reduction with only the clearings that are in `chosen`, which has the form of `clears`."""
         return replace(self, dead=tuple(one for one in self.dead if (one.field, one.where) in chosen))
 
     def worthwhile(self, states: NDArray[np.int64]) -> Reduction:
-        """The same with those clearings that make these states, one per row, fewer."""
+        """This reduction with only the clearings that merge some of these states (one per row)."""
         # One number identifies a state: a sum of its cells with random weights.
         weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
 

@@ -41,8 +41,8 @@ from isrcheck.models.language.model import Instance
 @dataclass(eq=False)
 class Node:
     """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` say why elements are distinguished: the first reason first (most are never spelled);
-    `ranges` are the loops over it."""
+    named by a constant, `faults` are functions that spell the reasons why the model distinguishes elements, the first
+    reason first; `ranges` are the loops over the elements."""
 
     domains: set[type[Domain]] = field(default_factory=set)
     fixed: set[int] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Node:
         return node
 
     def join(self, other: Node) -> None:
-        """Say that the values of both have the same sort."""
+        """Note that the values of this node and of `other` have the same sort."""
         into, gone = self.root(), other.root()
         if into is gone:
             return
@@ -81,7 +81,7 @@ def order_faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Varia
     function, and the variables that have a value before the loop."""
     for node in visit(loop.body):
         if isinstance(node, ir.Return):
-            yield "returns from a loop over elements: which one comes first decides", node.span
+            yield "returns from a loop over elements: the first element decides the result", node.span
     inside = [use for use in uses if (loop,) in use.blocks]
     for name in sorted({use.field for use in inside if use.is_write}):
         those = [use for use in inside if use.field == name]
@@ -139,7 +139,8 @@ def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True)
 class Sort:
-    """Domains whose elements are the same numbers: how many, and those that a permutation must keep."""
+    """A sort: domains whose elements are the same numbers. It says how many elements there are, and which of them a
+    permutation must keep."""
 
     domains: tuple[type[Domain], ...]
     size: int
@@ -194,14 +195,14 @@ class Sorts:
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
-        """Whether the text and the bounds alone determine an end of a range, and show it."""
+        """Whether the text of the model and the bounds alone determine an end of a range, as a plain number."""
         match end:
             case ir.Setting(entry):
                 return self.instance.model.entries[entry].is_bound
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """The sorts in a routine, which is read once."""
+        """Read a routine, once, and return the sorts of its values."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
@@ -244,7 +245,7 @@ class Sorts:
         size = max(sizes, default=0)
         for low, high, place in node.ranges:
             if size and (low, high) != (0, size):
-                yield f"{place}: a loop over {low}..{high - 1}, a part of {domains[0].__name__}"
+                yield f"{place}: a loop over {low}..{high - 1}, which is only a part of {domains[0].__name__}"
         for name in node.fields:
             layout = self.instance.layouts[name]
             if size and layout.count and (layout.low not in (0, NONE) or layout.high != size - 1):
@@ -268,7 +269,8 @@ class _Reading:
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
-        """Say that two values are compared, or that one is stored where the other one is read."""
+        """Note that two values have one sort, because they are compared, or because one is stored where the other is
+        read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
         elif isinstance(left, int) and isinstance(right, Node):
@@ -276,7 +278,7 @@ class _Reading:
         elif isinstance(left, Node) and isinstance(right, int):
             left.root().fixed.add(right)
         elif isinstance(left or right, Node):
-            self.fault(left or right, span, "{} uses a computed number as an element")
+            self.fault(left or right, span, "{} uses the result of a calculation as an element")
 
     # --------------------------------------------------------------------------------------------------- statements
 
@@ -303,7 +305,7 @@ class _Reading:
                 self.loop(statement)
             case ir.Require(condition):
                 for node in self.loops:
-                    fault = "`require` in a loop: the first element decides; write require(all(...))"
+                    fault = "`require` in a loop stops at the first element that fails; write require(all(...))"
                     self.fault(node, statement.span, fault)
                 return self.truth(condition) is False
             case ir.Return(value):
@@ -330,7 +332,8 @@ class _Reading:
         node = self.iterated(loop.range, loop.span)
         if variable in before:
             self.unify(node, before[variable], loop.span)
-            self.fault(node, loop.span, f"after this loop, `{variable.name}` is the last element")
+            fault = f"after this loop, `{variable.name}` is the last element, so their order matters"
+            self.fault(node, loop.span, fault)
         self.locals[variable] = node
         self.loops.append(node)
         self.block(loop.body)
@@ -365,7 +368,7 @@ class _Reading:
                 self.truth(operand)
             case ir.And(parts) | ir.Or(parts):  # the value is that of a part: `0 or 2` is 2
                 for part in parts:
-                    self.fault(self.value(part), part.span, "{} is an element that is used as a truth value")
+                    self.fault(self.value(part), part.span, "{} uses an element as a truth value")
                     if self.determined.truth(part) is isinstance(expression, ir.Or):
                         break  # earlier parts are evaluated, later parts are not
             case ir.Compare(left, sign, right):
@@ -378,7 +381,7 @@ class _Reading:
                 for choice in choices:
                     self.unify(value, self.value(choice), span)
             case ir.Negative() | ir.Sum() | ir.Arithmetic():
-                self.computed(operands(expression), "{} is arithmetic with an element", span)
+                self.computed(operands(expression), "{} calculates with an element", span)
             case ir.Extremum(_, parts):
                 self.computed(parts, "{} orders elements", span)
             case ir.Choose():
@@ -401,7 +404,7 @@ class _Reading:
             self.fault(self.value(part), span, fault)
 
     def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
-        """Numbers are compared, each with the next."""
+        """Read a comparison, or a chain of comparisons, in which each number is compared with the next."""
         values = [self.value(side) for side in sides]
         for left, sign, right in zip(values, signs, values[1:], strict=False):
             if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) or whole in self.sorts.unordered:

@@ -225,8 +225,8 @@ def _result(
 
 
 def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
-    """Return the function that is the location of a result: for `in_range` the function that leaves a range; for
-    `deadlock` the function that says where the model may end, or None."""
+    """Return the function that results.sarif gives as the location of a result: for `in_range` the function that leaves
+    a range; for `deadlock` the function that says where the model may end, or None."""
     error = traces[0].trace.error if traces else None
     if prop is DEADLOCK:
         return next(iter(instance.model.terminals), None)

@@ -64,17 +64,17 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """One property of one search."""
+    """The result of one property in one search."""
 
     verdict: Verdict
     text: str
-    """The text of its table cell."""
+    """The text of the property's cell in the table."""
     outcome: Outcome
     traces: tuple[TraceFile, ...] = ()
     is_recorded: bool = False
     """Whether models/verdicts.toml expects this failure."""
     mark: str = ""
-    """The difference from that file, if any."""
+    """How the result differs from models/verdicts.toml, if it does."""
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
@@ -84,7 +84,7 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """One search."""
+    """One search of a report, with its results and traces."""
 
     title: str
     instance: Instance | None
@@ -99,7 +99,7 @@ class SearchReport:
     others: tuple[TraceFile, ...] = ()
     """Traces that show no verdict, such as those of failed proofs."""
     lines: tuple[str, ...] = ()
-    """The text about proofs."""
+    """The lines of text about proofs."""
 
     @property
     def model(self) -> Model | None:

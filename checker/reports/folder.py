@@ -35,8 +35,8 @@ REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, fol
 
 def begin(options: Options) -> str:
     """Put an unfinished report into its folder. Raises UsageError if the folder has other files or is not writable; but
-    if only disk space is missing, and the answer is valid without a report, returns why there will be no report.
-    Otherwise returns an empty text."""
+    if only disk space is missing, and the answer is valid without a report, the reason why there will be no report is
+    returned; otherwise an empty text."""
     folder = options.own["report"]
     try:
         REPORT.refuse_strangers(folder)

@@ -75,7 +75,7 @@ def _of_run(run: Run, *, strict: bool) -> ReportContent:
 
 
 def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
-    """Random walks count as an error if they found nothing, because they prove nothing."""
+    """The content for a simulation. Random walks that found nothing count as an error, because they prove nothing."""
     instance = run.simulation.instance
     judged = _judged_of(run.verdicts, run.traces, instance.model, strict=strict)
     rows = [GridRow((name_of(result.verdict.prop),), (result, first_sentence(result.verdict))) for result in judged]
@@ -152,7 +152,7 @@ AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
 
 
 def _of_matrix(result: MatrixFound, *, strict: bool) -> ReportContent:
-    """The finished runs are compared with the recorded runs."""
+    """The content for the matrix: its finished runs, compared with the recorded runs."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
     for position, record in enumerate(result.records):
@@ -224,7 +224,7 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
 
 
 def _of_cluster(result: Doctored) -> ReportContent:
-    """A row for each distinct case; the first search has the traces."""
+    """The content for a cluster: a row for each distinct case; the first search has the traces."""
     traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
     searches: list[SearchReport] = []
     cells = []

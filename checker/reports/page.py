@@ -37,7 +37,7 @@ MOST_PLOTTED = 40
 """At most this many searches have plots; a sweep can have thousands of searches."""
 
 MOST_OPEN = 3
-"""Up to this many searches are shown expanded; with more, all are collapsed."""
+"""The most searches that the page shows expanded; if there are more, all are collapsed."""
 
 LOOKS = {
     Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),

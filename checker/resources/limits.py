@@ -103,7 +103,8 @@ def resident(*, with_files: bool = False) -> int:
 
 
 MOST_THREADS_FOR_A_CLUSTER = 8
-"""Without a number on the command line, a command for a cluster has one thread for each core, but at most so many."""
+"""The most threads of a command for a cluster, which has one thread for each core, if the command line gives no
+number."""
 
 SECONDS_FOR_A_CLUSTER = 60.0
 """The time limit of a command for a cluster, if the command line gives none."""
@@ -124,7 +125,7 @@ class Limits:
     deadlock: bool = True
 
     def after(self, seconds: float) -> Limits:
-        """What is left of these limits after so many seconds."""
+        """These limits for the time that is left after `seconds` have passed."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
 
 
@@ -190,7 +191,8 @@ UNLIMITED = Budget(None, sys.maxsize)
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:
-    """Whether a finalizer runs: Python ignores what is raised in it, and says so on stderr. The timer fires again."""
+    """Whether a finalizer runs. Python ignores exceptions in a finalizer, and prints them on stderr; so none is raised
+    there, and the timer fires again later."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None

@@ -116,7 +116,7 @@ class Causes(Part):
 
     @property
     def stopped(self) -> str | None:
-        """Whether Ctrl-C ended the search for causes."""
+        """The word `interrupt` if Ctrl-C ended the search for causes; otherwise None."""
         return "interrupt" if any(causes.stopped == "interrupt" for causes in self.of_failures) else None
 
     def lines(self, run: Run, /) -> list[str]:
@@ -129,13 +129,13 @@ class Causes(Part):
         ]
 
     def screen_lines(self, run: Run, _width: int, /) -> list[str]:
-        """The same as in the detailed results: the commands must not be wrapped."""
+        """The lines on the screen: those of the detailed results, because their commands must not be wrapped."""
         return self.lines(run)
 
     def as_object(self, run: Run, /) -> list[dict[str, Any]]:
-        """The list under `counterexamples`."""
+        """The list under `counterexamples` in the `--json` output."""
         return [causes.as_object(run.show) for causes in self.of_failures]
 
 
 MOST_ALIKE = 4
-"""At most this many candidates with the same actions in the same order and the same faults are examined."""
+"""The most candidates that are examined among those with the same actions in the same order and the same faults."""

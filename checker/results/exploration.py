@@ -54,12 +54,12 @@ class Findings:
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
     the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
     property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
-    search, otherwise the levels up to that which decided the property.
+    search, otherwise only the levels up to that which decided the property.
 
     For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
-    true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it. For a
-    property of endless behaviours, `found` and `permitted` count the states in which such a behaviour can go on for
-    ever.
+    true; `permitted` counts the stuck states in which the failure is permitted; `unjudged` says why the engine has not
+    judged the property. For a property of endless behaviours, `found` and `permitted` count the states in which such a
+    behaviour can go on for ever.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -97,7 +97,8 @@ class Exploration:
     judged: int = 0
     """The depth to which every state was reached and judged."""
     stopped: str | None = None
-    """Why it ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or None."""
+    """Why the search ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or
+    None."""
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
@@ -106,8 +107,8 @@ class Exploration:
     outside: int = 0
     """The number of successors that the model's constraint excludes."""
     findings: dict[str, Findings] = field(default_factory=dict)
-    """By property. An implicit property has an entry only if something was found; that of `in_range` counts steps, and
-    evaluations of properties, that leave a declared range."""
+    """The findings by name of property. An implicit property has an entry only if something was found; that of
+    `in_range` counts steps, and evaluations of properties, that leave a declared range."""
     reached: ReachedStates | None = None
     reduction: str = ""
     """Which states represent others, so that all counts are of representatives; empty: every state was visited."""
@@ -167,7 +168,7 @@ class BmcResult:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that was requested was checked."""
+        """Whether every requested depth was checked."""
         return self.stopped in (None, "decided")
 
 
@@ -209,7 +210,7 @@ def plain_data_of(exploration: Exploration) -> PlainData:
 
 
 def _whole(value: int | list[int]) -> int | list[int]:
-    """Python's integers, also where an engine counted with NumPy's."""
+    """A count, or a list of counts, as Python's integers, even if an engine counted with NumPy's."""
     return [int(count) for count in value] if isinstance(value, list) else int(value)
 
 

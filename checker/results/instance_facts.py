@@ -107,8 +107,8 @@ def faults_line(*instances: Instance) -> str:
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
     """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth.
 
-    That is this depth; for a deadlock one step more, because only the states before the last depth are expanded; for
-    stuck states and loops the whole state space, because only a complete search finds them.
+    The search goes to this depth; for a deadlock one step further, because only the states before the last depth are
+    expanded; for stuck states and loops through the whole state space, because only a complete search finds them.
     """
     if prop is DEADLOCK and depth is not None:
         depth += 1

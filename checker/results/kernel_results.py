@@ -43,7 +43,8 @@ PREMISE = 4
 
 
 def judgement(kind: EntryKind) -> int:
-    """The mark of a state with such a result, for a property that only a whole search judges; elsewhere it is 0."""
+    """The mark of a state with this kind of result, for a property that only a whole search judges; the mark of other
+    states is 0."""
     return 1 + kind
 
 
@@ -130,7 +131,7 @@ class KernelResults:
         return self.of(self._properties, self.words)
 
     def restore(self, copy: NDArray[np.int64]) -> None:
-        """Set all counts to those of a copy."""
+        """Set all counts to those of a copy that the method `copy` made."""
         self._table[:] = copy
 
     def clear(self) -> None:
@@ -194,7 +195,7 @@ class KernelResults:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
-        """Set the count to 0 in each row whose first state is not known."""
+        """Set the count to 0 in each row whose first state `is_unknown`."""
         for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0

@@ -32,8 +32,8 @@ class Proof:
 
     `lemmas` names the lemmas and the other properties that it uses. `every_length`: the proof covers all values of the
     bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction, over
-    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of that, or None if
-    an exhaustive search has shown it.
+    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of this assumption,
+    or None if an exhaustive search has shown it.
     """
 
     prop: Property
@@ -45,7 +45,7 @@ class Proof:
 
 
 FALSE_INITIALLY = "it is false in an initial state"
-"""Why a claim cannot be inductive: an attempt without a step."""
+"""The reason of an attempt that fails already in an initial state, so that no step shows it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last failed attempt to prove the property with this name; None without one."""
+        """The last failed attempt to prove the property with this name; None if no attempt failed."""
         return next((attempt for attempt in reversed(self.attempts) if attempt.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:

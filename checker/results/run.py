@@ -34,16 +34,16 @@ from isrcheck.traces.format.trace import Trace
 
 
 class Part:
-    """What one engine adds to a run. Each kind of part knows its lines in reports, and its object in `--json`."""
+    """The results that one further engine adds to a run, with their lines in reports and their object in `--json`."""
 
     key: ClassVar[str]
-    """The key of its object in the object of the run."""
+    """The key of the part's object in the object of the run."""
     engine: ClassVar[str] = ""
     """The name of the engine of a run with this part; empty if the part does not determine it."""
     how: ClassVar[str] = ""
-    """How that engine searches, in words; empty like `engine`."""
+    """How the engine searches, in words; empty if `engine` is empty."""
     is_below_traces: ClassVar[bool] = False
-    """Whether its lines follow the list of traces."""
+    """Whether the lines of the part follow the list of traces."""
 
     @property
     def stopped(self) -> str | None:
@@ -85,7 +85,7 @@ class Part:
 PartKind = TypeVar("PartKind", bound=Part)
 
 WITHOUT_PARTS = {"proofs": None, "z3": None, "spark": None, "disk": None}
-"""The objects of the parts that a run does not have."""
+"""The parts that the object of every run has, with the value for a run without the part."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class Run:
     """The trace file of each property, and in `histories` the trace itself."""
     histories: Mapping[str, Trace] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
-    """What further engines add, in the order in which they ran."""
+    """The parts of further engines, in the order in which they ran."""
 
     def part(self, kind: type[PartKind]) -> PartKind | None:
-        """What an engine adds; None if it did not run."""
+        """The part of this kind; None if that engine did not run."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
@@ -164,7 +164,8 @@ class Z3Agreement(Part):
         return self.result.stopped
 
     def lines(self, run: Run, /) -> list[str]:
-        """The depth to which the engines agree, and what Z3 has checked."""
+        """The lines in the detailed results: the depth to which the engines agree, and the depth that Z3 has
+        checked."""
         return ["", self._agreement(run), *unrolled_lines(self.result)]
 
     def screen_lines(self, run: Run, width: int, /) -> list[str]:
@@ -189,7 +190,7 @@ class Z3Agreement(Part):
         return f"Z3: {WHY_STOPPED.get(self.result.stopped or '', '')}; {far}"
 
     def as_object(self, _run: Run, /) -> dict[str, Any]:
-        """The object under `z3`."""
+        """The object under `z3` in the `--json` output."""
         return {
             "judged_to_depth": self.result.judged,
             "seconds": round(self.result.seconds, 3),

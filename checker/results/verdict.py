@@ -54,7 +54,7 @@ class Verdict:
     violating: int = 0
     """The number of states or transitions that violate or reach the property."""
     path: StepPath | None = None
-    """A shortest path to the first of them."""
+    """A shortest path to the first violating (or reached) state or transition."""
     permitted: Finding | None = None
     """A failure that the configuration permits, even if the verdict is graver."""
     note: str = ""
@@ -64,7 +64,7 @@ class Verdict:
     is_unproved: bool = False
     """Whether a proof was looked for and not found."""
     is_unattempted: bool = False
-    """Whether there was no time to look for a proof."""
+    """Whether no proof was looked for, because the time was over."""
 
     @property
     def failing_paths(self) -> list[tuple[str, StepPath, str]]:
@@ -100,7 +100,8 @@ class Verdict:
 
     @property
     def _repeated(self) -> str:
-        """Where the last step of a path leads, if the path shows an endless behaviour."""
+        """A text that says to which earlier step the last step of a path returns, if the path shows an endless
+        behaviour; otherwise empty."""
         path = self.path
         if path is None or path.loop is None:
             return ""
@@ -160,7 +161,9 @@ def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
-    return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
+    return replace(
+        verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found nothing', judged)}"
+    )
 
 
 def _none(found: str, judged: int) -> str:
@@ -186,7 +189,7 @@ def shown(prop: Property, findings: Findings, note: str = "") -> Verdict | None:
 def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     note = findings.unjudged
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
+        note = f"{exploration.stopped}; {note or _none('nothing found', exploration.judged)}"
     if (verdict := shown(prop, findings, note)) is not None:
         return verdict
     if findings.erred.path is not None:

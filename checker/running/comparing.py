@@ -63,7 +63,7 @@ class Comparison(Generic[RowKind, AnswerKind]):
     unanswered: list[RowKind] = field(default_factory=list)
     """The rows that a limit, or Ctrl-C, has left without an answer."""
     why: str = ""
-    """The last reason for a row without an answer."""
+    """The reason why the last unanswered row has no answer."""
     is_interrupted: bool = False
 
     def differing(self: Comparison[RowKind, ComparedKind]) -> list[RowKind]:

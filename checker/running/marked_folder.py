@@ -28,7 +28,8 @@ INDEX = "index.html"
 
 @dataclass(frozen=True)
 class MarkedFolder:
-    """What a folder holds: `what` ("report"), the version of its files, the option that names it ("--report DIR").
+    """A kind of folder: what it holds (`what`, as in "report"), the version of its files, the option that names it
+    ("--report DIR").
 
     `ours` matches the names of the files, relative to the folder. Other names in a marker file are ignored, so that
     such files are never deleted. `folders` are the folders in it.

@@ -63,7 +63,7 @@ class Proving(Part):
         return self.stopped is not None
 
     def undecided(self, run: Run, /) -> str:
-        """Why the proofs were cut short, if every property is judged."""
+        """The verdict line if the proofs were cut short; empty if they were not, or if a property is not judged."""
         if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
             return ""
         why = WHY_STOPPED.get(self.stopped, "")
@@ -74,7 +74,7 @@ class Proving(Part):
         return ["", *self.report()]
 
     def screen_lines(self, run: Run, _width: int, /) -> list[str]:
-        """The same as in the detailed results, and as wide."""
+        """The lines on the screen: those of the detailed results, with the same width."""
         return self.lines(run)
 
     def report(self) -> list[str]:
@@ -109,7 +109,7 @@ class Proving(Part):
         return [*_paragraph(f"{claim}: {attempt.why}{_shown(self, attempt)}", "  "), *_table(self, attempt)]
 
     def as_object(self, _run: Run, /) -> dict[str, Any]:
-        """The object under `proofs`."""
+        """The object under `proofs` in the `--json` output."""
         proofs = self.proofs
         return {
             "solver": f"Z3 {solver_version()}",

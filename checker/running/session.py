@@ -64,12 +64,13 @@ QUIET = 1.0
 """Progress is reported only after this many seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""Returns the kernel of an instance; before compiling a kernel, calls the second argument with a message."""
+"""A function that returns the kernel of an instance; before it compiles a kernel, it calls its second argument with a
+message."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a search."""
+    """What is ready before a search begins: the kernel, and the enumerated initial states."""
 
     kernel: Kernel
     seconds: float
@@ -127,7 +128,7 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
 
 @dataclass(frozen=True)
 class AskedReduction:
-    """Whether and how a search makes its states fewer."""
+    """The requested reduction of a search: whether and how it visits fewer states."""
 
     is_sought: bool = False
     symmetry: bool = False
@@ -146,10 +147,11 @@ EVERY_STATE = AskedReduction()
 def reduction_for(
     needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
 ) -> AskedReduction:
-    """Whether and how a search makes its states fewer. Raises UsageError if symmetry excludes another option.
+    """The reduction that the options ask for. Raises UsageError if symmetry excludes another option.
 
-    `needs` are the options that need every state: each as the user writes it, whether it is chosen, and what it does.
-    `symmetry` is the option of that name as the user writes it, and `is_off` whether every reduction is switched off.
+    `needs` are the options that need every state: for each, the text that the user writes, whether it is chosen, and
+    what it does. `symmetry` is the text that the user writes for that option, and `is_off` whether every reduction is
+    switched off.
     """
     option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
     if is_symmetric and option:
@@ -169,7 +171,7 @@ class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
     With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
-    `progress_line` makes the progress line of a subject. `seen` is not empty after Ctrl-C was pressed.
+    `progress_line` makes the progress line of a subject. `seen` is a list that is not empty after Ctrl-C was pressed.
     """
 
     def __init__(
@@ -269,8 +271,8 @@ class SearchSession:
         wanted: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
-        """Prepare the search of an instance; a resumed search clears what it has `cleared_before`. Raises Spent,
-        KeyboardInterrupt, and UsageError for the reduction."""
+        """Prepare the search of an instance; a resumed search clears the same cells as before (`cleared_before`).
+        Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
         if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
@@ -291,7 +293,8 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, as far as it pays; and the remark of a report on one that is not possible."""
+        """The reduction of a search, without the clearings that do not pay; and the remark for a report on a reduction
+        that is not possible."""
         reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
@@ -362,7 +365,8 @@ class SearchSession:
         words: str,
         cleared: Container[tuple[str, str]] | None = None,
     ) -> Run:
-        """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
+        """Search an instance with an engine that adds a part to the run; `words` are the options of the command that
+        select the engine."""
 
         parts: list[Part] = []
 

@@ -39,7 +39,7 @@ SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""
 
 COUNTED = ("asked", "depth", "seed", "weights", "walks", "visited", "steps", "longest", "ended", "generated")
-"""The members of a simulation that the object of `--json` has."""
+"""The fields of a `Simulation` that the object of `--json` contains."""
 
 MOST_VALUES, MOST_LISTED = 8, 100
 """The most values of a field that are listed as never seen, in text and in an object."""
@@ -204,8 +204,9 @@ def _totals(simulation: Simulation) -> list[str]:
     seconds = max(simulation.seconds, 1e-9)
     walks = counted(simulation.walks, "walk")
     walked = f"{walks}, {simulation.steps:,} steps, the longest walk has {simulation.longest}"
-    ended = f"{counted(simulation.ended, 'walk')} ended without a step; {simulation.generated:,} successors judged"
-    return [f"{walked}; {ended}", f"{simulation.seconds:.2f} s: {simulation.steps / seconds:,.0f} steps/s"]
+    ended = f"{counted(simulation.ended, 'walk')} ended in a state without a step"
+    judged = f"{simulation.generated:,} successors judged"
+    return [f"{walked}; {ended}; {judged}", f"{simulation.seconds:.2f} s: {simulation.steps / seconds:,.0f} steps/s"]
 
 
 def _coverage(simulation: Simulation) -> list[str]:

@@ -42,8 +42,8 @@ class TraceWriter:
     def write(
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
-        """Write a trace for every violation and permitted failure; returns the files by property. Without a `command`
-        that found them, the traces name a search."""
+        """Write a trace for every violation and permitted failure; returns the files by property. The traces name the
+        `command` that found them; without it, they name the command of a search."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
@@ -57,7 +57,8 @@ class TraceWriter:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace and return its path; None if no folder was given, or if this or an earlier write failed."""
+        """Write a trace and return the path of its file; None if no folder was given, or if this or an earlier write
+        failed."""
         try:
             return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:

@@ -24,7 +24,7 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Propert
 from isrcheck.traces.format.trace import path_of
 
 ENOUGH = 20_000
-"""A search ends at a level with as many states."""
+"""The size of a level at which a search in the neighbourhood ends."""
 
 Report = Callable[[str, float], None]
 
@@ -38,7 +38,8 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """The shortest path found in time on which `prop` fails, or is reached, as on this. Raises KeyboardInterrupt."""
+    """The shortest path found in time on which `prop` fails (or is reached) in the same way as on the given `path`.
+    Raises KeyboardInterrupt."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1
@@ -59,7 +60,7 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """A shorter path that shares its first `at` steps with this one; None if none was found."""
+    """A path that is shorter than `path` and shares its first `at` steps; None if no such path was found."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

@@ -2,7 +2,7 @@
 
 In:  an instance with its kernel; the number of walks, their length, the seed; threads, a deadline.
 Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
-     property. That no walk violated a property never reads like a pass.
+     property. A property that no walk violated is UNDECIDED, never a pass.
 
 A walk first chooses one of the actions that have a step, with a chance in proportion to its weight, and then one of its
 steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of
@@ -40,26 +40,28 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Propert
 from isrcheck.traces.format.trace import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
-"""The kinds of properties that a walk can judge: the others are about all continuations of a state."""
+"""The kinds of properties that a walk can judge. The other kinds are about all continuations of a state, of which a
+walk takes only one."""
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """What some walks did and found."""
+    """The counts and findings of some walks, which can be added up."""
 
     walks: int = 0
-    """The walks that were walked to their end."""
+    """The number of walks that were taken to their end."""
     visited: int = 0
-    """The states of all walks, and in `steps` the steps between them."""
+    """The number of states of all walks, and in `steps` the number of steps between them."""
     steps: int = 0
     generated: int = 0
-    """All successors of visited states."""
+    """The number of successors of all visited states."""
     longest: int = 0
-    """The steps of the longest walk."""
+    """The number of steps of the longest walk."""
     ended: int = 0
-    """The walks that ended in a state without a step within the constraint."""
+    """The number of walks that ended early, in a state without a step within the constraint."""
     enabled: NDArray[np.int64]
-    """For each action, the visited states in which it had a step, and in `taken` the walks' steps."""
+    """For each action, the number of visited states in which it had a step, and in `taken` how often the walks took
+    it."""
     taken: NDArray[np.int64]
     seen: dict[str, NDArray[np.bool_]]
     """By field, for each declared value, the least one first, whether a visited state had it."""
@@ -80,7 +82,7 @@ class Tally:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add what later walks did and found."""
+        """Add the tally of later walks."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)
@@ -105,7 +107,7 @@ class ValuesSeen:
 
 @dataclass(kw_only=True)
 class Simulation(Tally):
-    """What a simulation did and found."""
+    """The result of a simulation: the tally of all its walks, with the request."""
 
     instance: Instance
     asked: int
@@ -116,7 +118,7 @@ class Simulation(Tally):
     weights: dict[str, int]
     """By name, the weights of actions that are not 1."""
     stopped: str | None = None
-    """seconds, interrupt, decided, or None."""
+    """Why the simulation ended early: seconds, interrupt or decided (every property); None if it did not."""
     seconds: float = 0.0
 
     @property
@@ -135,7 +137,7 @@ class Simulation(Tally):
 
     @property
     def values(self) -> dict[str, ValuesSeen]:
-        """For each field with cells, how many of its declared values it had."""
+        """For each field with cells, the declared values that it had and did not have in visited states."""
         values = {}
         for name, place in self.instance.layouts.items():
             missing = np.flatnonzero(~self.seen[name]) + place.low
@@ -184,7 +186,8 @@ def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: in
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that look random, one for each number: the mixing function of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    """For each number, a number that looks random and depends only on it: the mixing function of SplitMix64 (Steele,
+    Lea, Flood, 2014)."""
     bits = numbers * np.uint64(STEP)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -192,13 +195,14 @@ def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 ROOM = 1 << 15
-"""The successors that one call of the kernel makes, about."""
+"""About how many successors one call of the kernel makes."""
 
 
 @dataclass(frozen=True)
 class SimulationRequest:
-    """How many walks of at most how many steps, and the seed. Without `deadlock`, states without a step are not
-    reported. `weights` of actions, by name, are at least 1, which is the weight of the others."""
+    """A request for a simulation: the number of walks, the most steps of a walk, and the seed. Without `deadlock`,
+    states without a step are not reported. `weights` of actions, by name, are at least 1, which is the weight of the
+    others."""
 
     walks: int
     depth: int
@@ -223,7 +227,8 @@ class Walkers:
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
     def walk(self, numbers: Numbers, starts: NDArray[np.uint64]) -> Tally:
-        """Walk with these numbers. `numbers`, `states` and `paths` have a row for each walk that goes on."""
+        """Take the walks with these numbers, from the states `starts`. `numbers`, `states` and `paths` have a row for
+        each walk that goes on."""
         seed, most = self.request.seed, self.request.depth
         tally = self.tally = Tally.of(self.instance)
         judged = [prop in self.instance.properties and prop.kind in JUDGED for _, prop in self.properties]
@@ -285,8 +290,8 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """The position of one successor for each state that has any. Successors are in the order of states and steps,
-        so that those of one action of a state are adjacent."""
+        """Choose a successor for each state that has any, and return the positions of the chosen ones. Successors are
+        in the order of states and steps, so that those of one action of a state are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
@@ -329,7 +334,8 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """The first of the shortest paths to what the kernel counted in some rows; None if it counted nothing."""
+        """The first of the shortest paths to the states or steps that the kernel counted in these rows; None if it
+        counted none."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 
@@ -339,7 +345,7 @@ class _PathOf:
 
 
 GROUP = 4096
-"""The most walks at once."""
+"""The most walks in a group, whose walks take their steps together."""
 
 GROUP_STEPS = 1 << 24
 """The most steps that a group remembers: 64 MiB."""
@@ -358,7 +364,7 @@ def simulate(
     *,
     threads: int = 1,
 ) -> Simulation:
-    """Walk until all walks are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
+    """Take walks until all are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
     is pressed; the steps of unfinished walks are counted, too."""
     asked = {"asked": request.walks, "depth": request.depth, "seed": request.seed, "weights": dict(request.weights)}
     simulation = Simulation.of(instance, instance=instance, **asked)
@@ -386,7 +392,8 @@ def simulate(
 
 
 def _is_decided(simulation: Simulation) -> bool:
-    """Whether no walk can change a verdict; a model without properties of states or steps is walked to the end."""
+    """Whether no further walk can change a verdict. Never true for a model without properties of states or steps: all
+    its walks are taken."""
     judged = [prop for prop in simulation.instance.properties if prop.kind in JUDGED]
     findings = simulation.findings
     return bool(judged) and all(prop.name in findings and findings[prop.name].found.path is not None for prop in judged)
@@ -413,7 +420,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield what each group did, in order, until the time ends. Calls `look` while it waits."""
+        """Yield the tally of each group, in order, until the time ends. Calls `look` while it waits."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))
@@ -428,7 +435,7 @@ class _Walking:
             yield tally
 
     def rest(self) -> Iterator[Tally]:
-        """End the groups that are walked now, and yield what they did so far."""
+        """End the groups on which threads work now, and yield their tallies so far."""
         self.is_ended = True
         while self.running:
             yield self.running.popleft().result()

@@ -100,7 +100,7 @@ class Checkpoints:
         if SEARCH in names:
             self._require_same()
         elif names:
-            raise UsageError(f"--checkpoint {name}: it holds other files ({names[0]}); name a new folder")
+            raise UsageError(f"--checkpoint {name}: the folder holds other files ({names[0]}); name a new folder")
         else:
             self.folder.write(SEARCH, json.dumps(self.question))
 
@@ -110,7 +110,7 @@ class Checkpoints:
             raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; name a new folder")
         for name, ours in self.question.items():
             if question.get(name) != json.loads(json.dumps(ours)):
-                raise UsageError(f"{where}: it belongs to another search ({name} differs); name a new folder")
+                raise UsageError(f"{where}: the folder belongs to another search ({name} differs); name a new folder")
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
@@ -122,7 +122,8 @@ class Checkpoints:
         return content
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
-        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if damaged."""
+        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if the checkpoint is
+        damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]

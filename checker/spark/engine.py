@@ -47,7 +47,8 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class StoredLevel:
-    """A level: its states in order, by chunk; the size of each chunk; how many states each step discovered."""
+    """A level of the search: its states in order, by chunk; the size of each chunk; and how many states each step
+    discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
@@ -95,8 +96,8 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, the number of states that it discovered; the `first` start states do not count."""
-        assert not self.levels or first == self.levels[0].size, "the search starts from a level"
+        """For each step number, the number of states that step discovered; the `first` start states do not count."""
+        assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
             counts[list(level.by_steps)] += list(level.by_steps.values())
@@ -191,7 +192,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to everything that the search reports."""
+        """Fetch the paths to all states that the search reports."""
         results = self.context.results
         try:
             if not self.lost:
@@ -205,7 +206,7 @@ class SparkCarrier(Carrier):
             results.forget(lambda state: state not in self.visited.paths)
 
     def _find_paths(self) -> None:
-        """Fetch the paths to violations now, in case Spark fails later."""
+        """Fetch the paths to violations that were found so far, in case Spark fails later."""
         reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
@@ -249,7 +250,7 @@ class SparkCarrier(Carrier):
         successors = newest.ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # Successors and visited states of a shard are in the same partition, so the union moves nothing.
         arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
-        assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
+        assert arriving.getNumPartitions() == self.shards, "Spark has one partition for each shard"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
             return
@@ -333,7 +334,8 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of the checkpoint at depth `last`, by shard, to continue the search from them."""
+        """Load the states of all levels in the checkpoint at depth `last`, by shard, so that the search can
+        continue."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

@@ -47,7 +47,7 @@ class Evidence:
     java: subprocess.Popen[bytes] | None = None
     is_up: bool = False
     lost: str | None = None
-    """Why the session cancelled its jobs, if it did."""
+    """The reason why the session cancelled its jobs; None if it did not."""
 
 
 RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
@@ -220,7 +220,7 @@ def _has_ended(java: subprocess.Popen[bytes] | None) -> bool:
 
 
 def _how(java: subprocess.Popen[bytes] | None) -> str:
-    """How a Java process that has ended did so, in words."""
+    """In words, how a Java process has ended (its exit code or signal); empty if that is not known."""
     if java is None or not _has_ended(java):
         return ""
     return f" (killed by signal {-java.returncode})" if java.returncode < 0 else f" (exit code {java.returncode})"

@@ -79,7 +79,7 @@ class Ordered:
 
 
 class _Work:
-    """What a task needs to run the kernel."""
+    """The objects that a task needs to run the kernel."""
 
     def __init__(self, level: LevelTask) -> None:
         self.instance, kernel = level.subject.instance(), level.subject.kernel()

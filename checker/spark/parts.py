@@ -40,7 +40,8 @@ from isrcheck.checker.spark.tasks import TaskStatistics, run_job, task_memory, t
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
-"""Makes a search context from limits, and from a number of states: a level of that size ends the search."""
+"""A function that makes a search context from limits, and from a number of states: a level of that size ends the search
+(None: none does)."""
 
 ENOUGH_STARTS = 64
 """With fewer initial states than this, the states at some depth are divided instead."""
@@ -50,7 +51,7 @@ MOST_PARTS = 64
 
 PARTS_A_CORE = 2
 WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
-"""Why a search ended early, worst reason first; a merged result gets the worst reason of its parts."""
+"""The reasons why a search ended early, the worst first; a merged result gets the worst reason of its parts."""
 
 DEPTH = "depth"
 FAR = np.iinfo(np.uint32).max
@@ -68,7 +69,8 @@ class PartTask:
     depth: int | None
     memory: int
     deadline: float | None
-    """A time of day, because executors share no other clock."""
+    """When the searches must end, as a time of day (time.time), because executors share no other clock; None: no
+    limit."""
     watched: tuple[str, ...]
     """The names of the properties to judge."""
     deadlock: bool
@@ -348,7 +350,7 @@ class Merge:
 
 
 def _first(findings: Iterable[Finding]) -> StepPath | None:
-    """The first of the paths of these findings; None if there are no paths."""
+    """The path of these findings that comes first in the order of paths; None if the findings have no path."""
     paths = (finding.path for finding in findings if finding.path is not None)
     return min(paths, key=lambda path: path.order, default=None)
 

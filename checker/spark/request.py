@@ -12,18 +12,19 @@ class SparkOptions:
     """The user's settings for a Spark session."""
 
     master: str | None = None
-    """None: as in spark-submit or spark-defaults.conf, else every core of this machine."""
+    """The address of Spark's master; None: that of spark-submit or spark-defaults.conf, or else every core of this
+    machine."""
     conf: tuple[tuple[str, str], ...] = ()
     executor_memory: int | None = None
-    """In bytes."""
+    """The memory of each executor, in bytes."""
     driver_memory: int | None = None
-    """In bytes; has no effect under spark-submit, whose Java already runs."""
+    """The memory of the driver, in bytes; it has no effect under spark-submit, whose Java already runs."""
     local_dir: Path | None = None
-    """The folder for the scratch folder; None: the folder for temporary files."""
+    """The folder in which the session makes its scratch folder; None: the folder for temporary files."""
     fault_dir: Path | None = None
     """The folder for the full texts of errors; None: the folder for temporary files."""
     seconds_to_start: float = 60.0
-    """The longest wait for a first executor."""
+    """The longest wait for the first executor, in seconds."""
     patience: float = 60.0
     """The seconds without any executor after which Spark counts as lost."""
 

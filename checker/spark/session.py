@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 LEAST_VERSION = 17
 SECONDS_TO_ANSWER = 30.0
-"""How long `java -version` may take, on a busy machine too."""
+"""How many seconds `java -version` may take, even on a busy machine."""
 
 MODULE = "--add-modules=jdk.incubator.vector"
 LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
@@ -92,7 +92,7 @@ def java_home(scratch: Path) -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    """Programs that may be a Java, best first."""
+    """Yield the paths of programs that may be a Java, the preferred ones first."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home).absolute() / "bin" / "java"
     if program := shutil.which("java"):
@@ -256,7 +256,7 @@ def _require_master(master: str | None) -> None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise UsageError(f"--master {master}: write it as spark://HOST:PORT")
+            raise UsageError(f"--master {master}: not the address of a Spark master; write it as spark://HOST:PORT")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_CONNECT):
                 return
@@ -381,7 +381,8 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear PySpark's variables: nothing else holds Java's input open, so Java then ends."""
+    """If Java fails to start, clear PySpark's variables: they alone hold Java's input open, and Java ends when its
+    input is closed."""
     try:
         yield
     except BaseException as error:
@@ -461,7 +462,8 @@ def _require_same_version(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def _python_as_it_was() -> Iterator[None]:
-    """After the block, restore what PySpark changes: environment, module path, the handler of Ctrl-C."""
+    """After the block, restore the state of this process that PySpark changes: the environment, the module path, and
+    the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     # Py4J logs each interrupt and broken connection, with a traceback, to the root: there is no handler by default.
     silent = logging.NullHandler()

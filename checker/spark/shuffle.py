@@ -92,16 +92,17 @@ TASK_BYTES = 1 << 26
 MOST_BLOB = 1 << 22
 LEAST_BLOB = 1 << 14
 ROOM = 1 << 15
-"""How many states are routed, or taken in, at a time by default."""
+"""How many states are sent to shards, or taken in, at a time by default."""
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 class ShuffleWriter:
-    """Sorts states by shard. Within a shard, states keep their order."""
+    """Sorts states by shard into Arrow batches. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each Arrow batch has `about` and its number in the shard as metadata; `room` is the size of `batch`."""
+        """Each Arrow batch has as metadata `about` and its own number among the batches for its shard; `room` is the
+        size of `batch`."""
         self.words = words
         self.shards = shards
         self.about = about

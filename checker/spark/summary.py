@@ -56,11 +56,11 @@ class SparkSummary(Part):
     starts: int = 0
     """The number of states that were divided into the parts."""
     split_depth: int = 0
-    """The depth of these states."""
+    """The depth of the states that were divided into the parts."""
     ended: int = 0
     """The number of parts that were searched to their end."""
     overlap: Overlap | None = None
-    """Known if all parts were searched to their end."""
+    """Which parts found the same states; None unless all parts were searched to their end."""
     shuffled: int = 0
     """In mode SEARCH, the bytes of successors that moved between the shards."""
     start_seconds: float = 0.0
@@ -89,7 +89,7 @@ class SparkSummary(Part):
                 lines.append(f"continued from its checkpoint at depth {self.taken_up}; counts cover the whole search")
             return lines
         if not self.parts:
-            return [f"{where}; nothing was left to divide at depth {self.split_depth}"]
+            return [f"{where}; no state was left to divide at depth {self.split_depth}"]
         starts = "initial states" if self.split_depth == 0 else f"states at depth {self.split_depth}"
         lines = [f"{where}; {self.starts:,} {starts} in {self.parts} parts, {self.ended} of them searched to their end"]
         if self.ended < self.parts:

@@ -132,7 +132,7 @@ SOURCES = ("isrcheck.commands", "isrcheck.models", "isrcheck.traces", "isrcheck.
 PACKAGES = ("numpy", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
-"""How long each check waits, so that no executor runs all checks before the others start."""
+"""How many seconds each check of an executor waits, so that no executor runs all checks before the others start."""
 
 CURE = "install the same version there, or give the executors a packaged environment"
 
@@ -202,6 +202,6 @@ def _version(package: str) -> str:
 
 
 def _major(version: str) -> str:
-    """The part of a version that decides about compatibility: 2 for 2.3.1, and 0.68 for 0.68.0."""
+    """The part of a version that must be the same on all machines: 2 for 2.3.1, and 0.68 for 0.68.0."""
     major, minor, *_ = (*version.split("."), "")
     return f"0.{minor}" if major == "0" else major

@@ -1,4 +1,4 @@
-"""`check sweep`: a safety table over configurations.
+"""`check sweep`: a table of verdicts for many configurations.
 
 In:  a model, and the configuration entries to vary, with their values.
 Out: a table of verdicts, the smallest configuration that fails, and a file from which an interrupted sweep resumes.

@@ -116,7 +116,8 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message if no combination can be searched; `why` is the reason for the first combination."""
+    """Return the message for a sweep of which no combination can be searched; `why` is the reason for the first
+    combination."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -124,7 +125,7 @@ def _axis(model: Model, text: str) -> Axis:
     key, equals, listed = (part.strip() for part in text.partition("="))
     typed = [value.strip() for value in listed.split(",")]
     if not equals or not key or not all(typed):
-        raise UsageError(f"--vary {text}: write it as --vary KEY=VALUE,VALUE,...")
+        raise UsageError(f"--vary {text}: no key with values; write it as --vary KEY=VALUE,VALUE,...")
     entry = _entry(model, key)
     values: dict[str, int | str] = {}
     for word in typed:
@@ -191,11 +192,11 @@ class Case:
     """One search, as plain data that can be sent to another process."""
 
     position: int
-    """Its row in the table, from 0."""
+    """The position of the case's row in the table, from 0."""
     name: str
     """The varied values."""
     target: str
-    """The model."""
+    """The name of the model on the command line."""
     subject: InstanceSpecification
     count_all: bool
     limits: Limits

@@ -1,4 +1,4 @@
-"""`check sweep`: a safety table over configurations, and the smallest configuration that fails.
+"""`check sweep`: a table of verdicts for many configurations, and the smallest configuration that fails.
 
 In:  `Options`, and a session; the file of results, whose searches are not repeated.
 Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
@@ -108,13 +108,13 @@ class SweepTable:
 
     @property
     def properties(self) -> list[Property]:
-        """The properties of the model, and those of the implicit ones that a run violates."""
+        """The properties of the model, and each implicit property that a run violates."""
         violated = {verdict.prop.name for verdict in self.verdicts}
         return [*self.sweep.model.properties, *(prop for prop in (DEADLOCK, IN_RANGE) if prop.name in violated)]
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """All verdicts, row by row."""
+        """The verdicts of all runs, row by row."""
         return [verdict for run in self.runs for verdict in run.verdicts]
 
     @property

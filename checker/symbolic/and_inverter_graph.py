@@ -18,7 +18,7 @@ from isrcheck.checker.resources.limits import STEPS_BETWEEN_LOOKS, FormulaBudget
 TRUE, FALSE = 1, -1
 
 MANY = 1 << 16
-"""Processing this many nodes takes about ten milliseconds."""
+"""The number of nodes whose processing takes about ten milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,8 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal at this depth, and range errors: at this depth and, with `expands`, in the next step."""
+        """Look for every open goal at this depth, and for range errors: at this depth and, with `expands`, in the next
+        step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -198,8 +199,8 @@ class _BoundedModelChecker:
     ) -> tuple[Errors, Values | None]:
         """Find every goal at this depth, and the properties whose evaluation leaves a declared range.
 
-        Returns these errors; and an assignment for a path on which `leaving` is true, if there is one: a separate query
-        for that path would take as long as all the others.
+        Returns these range errors, and an assignment for a path on which `leaving` is true, if there is one: the query
+        looks for that path at the same time, because a separate query would take as long as all others.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
@@ -257,7 +258,8 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
+        """Find the lexicographically least path to a step that leaves a range; the formulas for longer paths then
+        exclude steps that leave a range."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -339,7 +341,7 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Which adjacent steps are independent: neither writes what the other reads or writes.
+    """Which adjacent steps are independent: neither step writes a cell that the other step reads or writes.
 
     With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
     """

@@ -283,7 +283,7 @@ class Evaluator:
                 assert_never(statement)
 
     def assign(self, variable: ir.Variable, value: Value) -> None:
-        """Give a local a value."""
+        """Give a local variable a value."""
         self.frame.values[variable] = value
 
     def _branch(self, statement: ir.Branch) -> None:
@@ -316,7 +316,8 @@ class Evaluator:
         return self._here() != FALSE
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
-        """Execute statements under a further condition, with these values; the current cells and values stay."""
+        """Execute statements under a further condition, starting with these values of variables; afterwards, the
+        current cells and values are as before."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
@@ -332,7 +333,8 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """Use these cells and values where the condition holds; elsewhere keep the current ones."""
+        """Use the cells and values of the `then` side where the condition holds; elsewhere keep the current cells and
+        values."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -416,7 +418,8 @@ class Evaluator:
                 assert_never(expression)
 
     def _decided(self, values: Iterator[Value], count: int, *, is_and: bool) -> Value:
-        """The first of so many values that is false (of an `or`: true), or the last one."""
+        """The value of an `and` (or an `or`) of `count` operands: the first operand that is false (true), or the last
+        one."""
         frame = self.frame
         branch = frame.branch
         passed: list[tuple[int, Value]] = []

@@ -42,7 +42,7 @@ class OneHotInteger:
 
 
 Holds = Callable[[int], bool]
-"""Whether a literal is true in an assignment."""
+"""A function that says whether a literal is true in an assignment."""
 
 
 MOST_VALUES = 64
@@ -207,7 +207,7 @@ class FiniteArithmetic:
         return self.binary(quotient), self.choose(sign, opposite, remainder)
 
     def ends(self, a: Number) -> tuple[int, int]:
-        """A least and a greatest value between which a number lies."""
+        """A lower and an upper bound of a number's possible values."""
         if isinstance(a, BinaryInteger):
             half = 1 << (len(a.bits) - 1)
             return self._ranges.get(a, (-half, half - 1))
@@ -281,7 +281,8 @@ class FiniteArithmetic:
         return a if isinstance(a, int) else _one_hot({value: image(literal) for value, literal in a.of.items()})
 
     def images(self, old: Number, new: Number) -> Iterable[tuple[int, int]]:
-        """The variables of a number made by `number`, each with what stands for it if the number is `new`."""
+        """For each variable of a number `old` that the method `number` has made, the literal that replaces it if the
+        number is `new`."""
         if isinstance(old, BinaryInteger):
             pairs = zip(old.bits, self._bits(new, len(old.bits)), strict=True)
             return [(variable, image) for variable, image in pairs if variable not in (TRUE, FALSE)]
@@ -299,7 +300,7 @@ class FiniteArithmetic:
     # ------------------------------------------------------------------------------------------------------------- bits
 
     def _aligned(self, a: Number, b: Number, more: int = 0) -> tuple[Sequence[int], Sequence[int]]:
-        """The bits of two numbers, equally many; `more` than needed for both."""
+        """The bits of two numbers, equally many: as many as both need, and `more`."""
         width = max(self._width(a), self._width(b)) + more
         return self._bits(a, width), self._bits(b, width)
 

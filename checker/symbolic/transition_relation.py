@@ -91,7 +91,7 @@ class TransitionRelation:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def transition(self, step: Step) -> Transition | None:
-        """A step as formulas; None if it is enabled nowhere and errs nowhere."""
+        """A step as formulas; None if in no state the step is enabled or leaves a declared range."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)
@@ -204,8 +204,8 @@ def numbers_of(state: Sequence[Value], arithmetic: Any, holds: Holds) -> Cells:
 class InitialChoice:
     """The chosen initial state: its cells, and the condition that exactly one state is chosen.
 
-    `places` are decisions, one after the other: of two states, the one with the smaller number is that with the smaller
-    option at the first place at which they differ. `number` gives the number of the state in an assignment.
+    `places` are decisions, one after the other: of two initial states, the state that takes the smaller option at the
+    first place where they differ has the smaller number. `number` gives the number of the state in an assignment.
     """
 
     cells: Sequence[Value]

@@ -31,7 +31,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `says` is its description, and `may_lack` is True if its value can be null."""
+    """A column of a table; `says` is its description, and `may_lack` is True if its value can be null."""
 
     name: str
     type: Type
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table; `says` describes its rows."""
+    """A table; `says` describes its rows."""
 
     says: str
     columns: tuple[Column, ...]

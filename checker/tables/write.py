@@ -173,7 +173,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
 
 
 def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
-    """Return the rows of a run for each table; `edges` are its sampled edges."""
+    """Return the rows of a run for each table; `edges` are the sampled steps of the run."""
     answer = as_object(run)
     spark = answer["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
@@ -271,8 +271,8 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Yield every step from the first states of each expanded level, in the order of the search, which is the same for
     every engine. Raises KeyboardInterrupt.
 
-    Most engines do not keep the states of the levels, so the sampled levels are searched again; plain Python takes
-    steps.
+    Most engines do not keep the states of the levels, so the sampled levels are searched again, and plain Python takes
+    the steps.
     """
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)

@@ -561,8 +561,8 @@ BAD = {
     "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
     "kafka --config x.properties": "--config is for a cluster, kafka is a model: give only one of them",
     "--config x.properties --set replicas=3": (
-        "--set replicas=3: the files configure the cluster; only faults and sizes of the search can be raised, as in "
-        "--set crashes=2"
+        "--set replicas=3: neither a number of faults nor a size of the search; the files configure the cluster, and "
+        "--set can only raise faults and sizes, as in --set crashes=2"
     ),
     "kafka --memory 0": "--memory 0: a search needs at least 16M",
     "kafka --memory 8X": "--memory 8X: not a size; write it as 512M or 8G",

@@ -107,7 +107,7 @@ def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_top
     ) as process:  # fmt: skip
         os.close(terminal)
         told = ""
-        while (early := re.search(r"a broker crashes: \d+ s, so far: nothing to depth (\d+)", told)) is None:
+        while (early := re.search(r"a broker crashes: \d+ s, so far: no failure to depth (\d+)", told)) is None:
             told += os.read(ours, 4096).decode()
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)

@@ -12,7 +12,10 @@ from conformance.tests.support.engine import none_to, verdict_of
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.programs import Ended, ran
 
-NOT_THERE = "{0}: this form of check is not installed; install the folder checker/{0} as well"
+NOT_THERE = (
+    "{0}: this installation of isrcheck lacks the folder checker/{0}, which has this form of check;"
+    " install isrcheck again, with that folder"
+)
 WORKS = "examples/two_phase_commit --bound 2"
 SWEEP = "sweep examples/two_phase_commit --vary resource_managers=2,3 --bound 2 --json"
 SCHEMES = "compare-schemes --most-replicas 1"

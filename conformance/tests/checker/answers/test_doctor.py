@@ -159,7 +159,10 @@ NO_MARKER = (
     " the next transaction"
 )
 LATE_MARKER = saying(LOST, "late_marker_ends_the_next_transaction", otherwise=finding(Word.HOLDS))
-ONLY_COPY = "{} lets one broker have the only copy of what committed: the searches take the coordinators' log to lose"
+ONLY_COPY = (
+    "{} lets one broker have the only copy of what committed: the searches assume that the coordinators' log"
+    " (__transaction_state) loses"
+)
 NO_TOPIC_SETTING = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
 ELR_ASSUMED = (
     "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"
@@ -273,7 +276,7 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
         row("--config t --broker b --kafka-version 3.6", files=of_replicas(2, 3, "1"), first=CAN_LOSE),
         # A loss that the settings do not allow is a broken promise.
         row(DURABLE_3_9, rule=saying(LOST, Topic.LOSS), code=VIOLATED, first=CAN_LOSE,
-            lacks="your settings allow this", Change=["no one or two settings prevent it"]),
+            lacks="your settings allow this", Change=["no change of one or two settings prevents it"]),
         # Without writes nothing is lost, and nothing is gained.
         row(ONLY_TOPIC_3_9, rule=without_writes, files=of_replicas(3, 1, "1"), first=CAN_LOSE,
             Change=["acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once): then no loss is"

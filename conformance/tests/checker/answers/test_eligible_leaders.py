@@ -92,8 +92,9 @@ def test_a_small_partition_0_takes_the_protection_of_the_others(first: str, seco
     found = answer(described=text)
     told = [says for label, says in operator_rows(found.case, found.cluster) if not label]
     expected = (
-        f"{names}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its number for the"
-        " whole topic, and keeps no eligible leaders where the leader still waits for more replicas"
+        f"{names}: partition 0 has fewer replicas than min.insync.replicas; the controller replaces"
+        " min.insync.replicas by that number of replicas for the whole topic, and keeps no eligible leaders of a"
+        " partition whose leader still waits for more replicas"
     )
     assert told == ([expected] if names else [])
 

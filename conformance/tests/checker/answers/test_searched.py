@@ -84,7 +84,7 @@ def test_a_record_that_does_not_count_is_told_once(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(answering, "Searches", lambda *given: Nothing())
     (tmp_path / "topic.properties").write_text(TOPIC)
     assert cli.main(["doctor", "topic.properties", "--kafka-version", "2.6"]) == 3
-    assert capsys.readouterr().err == f"recorded answers do not count: {why}; searching again ...\n"
+    assert capsys.readouterr().err == f"the recorded answers are not used: {why}; searching again ...\n"
 
 
 class Nothing:
@@ -111,7 +111,7 @@ def test_a_budget_can_be_raised_and_nothing_else(ask_json, monkeypatch, capsys):
     assert all("crashes=2" in part["configuration"].split() for part in parts)
     assert all("crashes=2" in part["says"] for part in parts)
     assert cli.main(["doctor", "topic.properties", "--set", "acks=all"]) == 2
-    assert "--set acks=all: the files configure the cluster; only faults and sizes" in capsys.readouterr().err
+    assert "--set acks=all: neither a number of faults nor a size of the search;" in capsys.readouterr().err
 
 
 LOSS, WRITES = Question(Topic.LOSS), Question(Topic.WRITES)

@@ -56,7 +56,7 @@ def failing(name: str, rule: str = "") -> Finding:
 TO_DEPTH = found(Word.NO_VIOLATION, part(), part(Word.NO_VIOLATION, 10, says="a broker crashes, leadership moves"))
 FARTHER = found(Word.NO_VIOLATION, part(), part(Word.NO_VIOLATION, 14, says="a broker crashes, leadership moves"))
 HOLDS = found(Word.HOLDS, part())
-OPEN = found(Word.UNDECIDED, part(Word.UNDECIDED, 7, stopped="seconds"), note="seconds; none to depth 7")
+OPEN = found(Word.UNDECIDED, part(Word.UNDECIDED, 7, stopped="seconds"), note="seconds; nothing found to depth 7")
 
 
 def works(*able: tuple[int, int]) -> dict[int, Finding]:

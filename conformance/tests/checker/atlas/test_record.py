@@ -110,7 +110,11 @@ def test_what_a_limit_has_cut_short_says_how_far_it_came(record):
     """8.7d in 3.7 takes 20 steps; where every replica has to be in sync, depth 14 does not fit into the memory."""
     case = Case("3.7", min_insync_replicas=3)
     found = Recorded(record).find(case, Question(Topic.DEFECT, name="stale_diverging_response"))
-    assert (found.word, found.note, found.source) == (Word.UNDECIDED, "memory; none to depth 13", Source.RECORDED)
+    assert (found.word, found.note, found.source) == (
+        Word.UNDECIDED,
+        "memory; nothing found to depth 13",
+        Source.RECORDED,
+    )
 
 
 @pytest.mark.parametrize(("replicas", "least"), [(4, 3), (5, 3), (5, 4)])
@@ -142,7 +146,7 @@ def test_a_sample_names_its_seed_and_a_difference_how_to_find_it_again(record, c
     assert main(["--seed", "7"], Record(file)) == DIFFERENT
     first, last = capsys.readouterr().out.splitlines()
     assert first.endswith("word is PERMITTED, recorded as HOLDS")
-    assert last.endswith("to find it again: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")
+    assert last.endswith("to repeat: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")
 
 
 def test_what_an_operator_asks_first_is_recorded(record):

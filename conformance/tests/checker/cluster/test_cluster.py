@@ -488,16 +488,16 @@ topic.properties: retention.ms=1 retention.ms=2 @ 0.10.2
      keep one of them
 a.properties: acks=all / b.properties: linger.ms=1 acks=1 @ 0.10.2
     b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it; give
-     those that do
+     only files that agree
 b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.threads=8 num.io.threads=16 @ 3.9
     b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2; one broker
      cannot have both; keep one of them
 b1: log.flush.interval.messages=1 broker.id=1 / b2: log.flush.interval.messages=9 broker.id=1 @ 3.9
     b2:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in b1:1; the answer is for brokers
-     that agree in it; give those that do
+     that agree in it; give only files that agree
 b1: broker.id=1 default.replication.factor=3 / b2: broker.id=2 default.replication.factor=2 @ 0.10.2
     b2:2: default.replication.factor=2 contradicts default.replication.factor=3 in b1:2; the answer is for brokers that
-     agree in it; give those that do
+     agree in it; give only files that agree
 b1: broker.id=1 broker.id=2 @ 0.10.2
     b1:2: broker.id=2 contradicts broker.id=1 in b1:1; one broker cannot have both; keep one of them
 p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
@@ -512,10 +512,10 @@ p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
      the metadata of a cluster; leave one of them out
 --broker b: zookeeper.connect=a:2181 @ 4.0
     --kafka-version: Kafka 4.0 contradicts ZooKeeper (zookeeper.connect=a:2181 in b:1): 3.9 is the last release with
-     ZooKeeper; correct --kafka-version, or leave the other out
+     ZooKeeper; correct --kafka-version, or leave out what says ZooKeeper
 --broker b: process.roles=broker @ 2.7
     --kafka-version: Kafka 2.7 contradicts KRaft (process.roles=broker in b:1): KRaft came with 2.8; correct
-     --kafka-version, or leave the other out
+     --kafka-version, or leave out what says KRaft
 --broker b: process.roles=broker inter.broker.protocol.version=2.8 @ 3.9
     b:2: inter.broker.protocol.version: a KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give
      --metadata-version if you know it
@@ -539,7 +539,7 @@ p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
      correct one of them
 --broker b: process.roles=broker zookeeper.connect=a:2181 zookeeper.metadata.migration.enable=true @ 4.1
     --kafka-version: Kafka 4.1 contradicts zookeeper.metadata.migration.enable=true in b:3: 3.9 is the last release
-     with ZooKeeper; correct --kafka-version, or leave the other out
+     with ZooKeeper; correct --kafka-version, or leave that setting out
 server.properties: broker.id=1 inter.broker.protocol.version=4.0 @ -
     server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which ends with
      3.9; write 3.9

@@ -361,7 +361,7 @@ def test_a_search_to_a_bound_can_be_resumed_with_a_greater_one(tmp_path: Path, s
         exploration, _ = small.on_disk(tmp_path / "a", replace(LIMITS, depth=bound), is_resumed=bound > 3)
         assert exploration.levels == small.expected.levels[: bound + 1]
     with pytest.raises(
-        UsageError, match=r"^--resume .*/a: the checkpoint is at depth 9; give a greater --bound than 8$"
+        UsageError, match=r"^--resume .*/a: the search has already reached depth 9; give a greater --bound than 8$"
     ):
         small.on_disk(tmp_path / "a", replace(LIMITS, depth=8), is_resumed=True)
     exploration, disk = small.on_disk(tmp_path / "a", is_resumed=True)
@@ -530,7 +530,7 @@ def test_a_damaged_file_is_refused(stopped: Path, small: Searched) -> None:
                 file.write_bytes(b"[" * 100_000)
             with pytest.raises(UsageError) as refused:
                 small.on_disk(stopped, is_resumed=True)
-            where = f"--resume {stopped}: {file.name} is missing or damaged"
+            where = f"--resume {stopped}: the file {file.name} is missing or damaged"
             assert str(refused.value) == f"{where}; begin again in a new folder with --disk"
             file.write_bytes(content)
     exploration, _ = small.on_disk(stopped, is_resumed=True)
@@ -618,7 +618,7 @@ def test_files_in_a_folder_that_no_search_has_begun_are_not_deleted(
         (tmp_path / files.LOCK).write_bytes(lock)
     there = sorted(tmp_path.iterdir())
     for _ in range(2):
-        with pytest.raises(UsageError, match=r"it holds other files \(run-000001\); name a new folder"):
+        with pytest.raises(UsageError, match=r"the folder holds other files \(run-000001\); name a new folder"):
             small.on_disk(tmp_path)
     assert sorted(tmp_path.iterdir()) == there
     assert (tmp_path / "run-000001").read_text() == "mine"
@@ -629,12 +629,12 @@ def test_other_files_beside_an_unfinished_beginning_are_not_deleted(tmp_path: Pa
     (tmp_path / "states-000001").write_bytes(b"half a")
     for name in ("letter.txt", "run-of-mine", "checkpoint.json.partial.old"):
         (tmp_path / name).write_text("mine")
-        with pytest.raises(UsageError, match=rf"it holds other files \({re.escape(name)}\)"):
+        with pytest.raises(UsageError, match=rf"the folder holds other files \({re.escape(name)}\)"):
             small.on_disk(tmp_path)
         assert (tmp_path / name).read_text() == "mine"
         (tmp_path / name).unlink()
     (tmp_path / "run-000003").mkdir()
-    with pytest.raises(UsageError, match="it holds other files"):
+    with pytest.raises(UsageError, match="the folder holds other files"):
         small.on_disk(tmp_path)
     (tmp_path / "run-000003").rmdir()
     exploration, _ = small.on_disk(tmp_path)

@@ -250,7 +250,7 @@ def test_an_initial_state_can_be_stuck(searched):
 
 
 def test_a_bounded_search_does_not_tell(searched):
-    says = "it needs every reachable state, and 1 state was not expanded"
+    says = "a verdict needs every reachable state, and 1 state was not expanded"
     assert searched(walk(far=7), depth=8).findings["home_is_ahead"].found == Finding()
     verdicts_to = {depth: texts(searched(walk(far=7), depth=depth)) for depth in (8, 9, 10)}
     assert verdicts_to == {8: [f"UNDECIDED ({says})"], 9: [f"UNDECIDED ({says})"], 10: ["VIOLATED at step 7"]}
@@ -275,7 +275,7 @@ def test_a_limit_while_paths_are_followed_backward(searched, monkeypatch, limit)
     if limit == "memory":
         monkeypatch.setattr(liveness, "BYTES_OF_TRANSITION", MEMORY)
     exploration = searched(walk(far=7, more=NEAR))
-    says = f"the {limit} limit is reached while paths are followed backward"
+    says = f"the {limit} limit is reached while the states are looked for from which it can become true"
     assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
 
 
@@ -286,7 +286,9 @@ def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
     monkeypatch.setattr(liveness, "stuck_states", interrupted)
     exploration = searched(walk(far=7))
     assert exploration.stopped == "interrupt"
-    assert texts(exploration) == ["UNDECIDED (interrupt; the search ended before paths were followed backward)"]
+    assert texts(exploration) == [
+        "UNDECIDED (interrupt; the search ended before the states were looked for from which it can become true)"
+    ]
     assert check("walk.py")[0] == INTERRUPTED
 
 
@@ -318,7 +320,7 @@ def test_the_report_says_that_no_path_leads_on(check, capsys):
 
 def test_the_report_of_a_bounded_search_is_undecided(check):
     code, out, _ = check("walk.py", "--bound", "3")
-    says = "it needs every reachable state, and 1 state was not expanded"
+    says = "a verdict needs every reachable state, and 1 state was not expanded"
     assert (code, verdict_of(out)) == (3, f"UNDECIDED: home_is_ahead: {says}")
     code, run = told(check, "walk.py", "--bound", "3")
     (found,) = run["properties"]
@@ -424,7 +426,7 @@ def test_the_graph_marks_stuck_states(check):
     code, out, _ = check("graph", "walk.py", "-o", "walk.html")
     assert (code, "VIOLATED: home_is_ahead in 3 states" in out.splitlines()) == (0, True)
     code, out, _ = check("graph", "walk.py", "--bound", "8", "-o", "part.html")
-    says = "not judged: home_is_ahead: it needs every reachable state; leave --bound out"
+    says = "not judged: home_is_ahead: a verdict needs every reachable state; leave --bound out"
     assert (code, says in out.splitlines(), "VIOLATED" in out) == (0, True, False)
 
 

@@ -197,9 +197,12 @@ DEEPER, EARLIER = (
     [
         (
             replace(TRUNCATION, history=DEEPER),
-            "acked_not_lost is VIOLATED at step 6; the library says VIOLATED at step 7",
+            "acked_not_lost is VIOLATED at step 6; the library of known failures says VIOLATED at step 7",
         ),
-        (replace(TRUNCATION, history=EARLIER), "acked_not_lost does not fail; the library says VIOLATED at step 5"),
+        (
+            replace(TRUNCATION, history=EARLIER),
+            "acked_not_lost does not fail; the library of known failures says VIOLATED at step 5",
+        ),
         (
             replace(TRUNCATION, changes=(replace(TRUNCATION.changes[0], change="protocol=0.8"),)),
             "acked_not_lost still fails with protocol=0.8",
@@ -263,7 +266,7 @@ def test_a_folder_with_files_is_not_written_to(search, tmp_path):
         ("8.1 --kafka-version 3.7", "Kafka 3.7 does not have 8.1; leave --kafka-version out"),
         ("--kafka-version x", "--kafka-version: 'x' is not a version of Kafka; write for example"),
         ("8.1 --replicas 3", "--replicas is no option of check failures; see check failures --help"),
-        ("8.1 --report DIR", "--report does not go with failures; use --page DIR"),
+        ("8.1 --report DIR", "--report does not go with failures, which write pages of their own; use --page DIR"),
     ],
 )
 def test_bad_input_is_one_line_with_the_cure(search, words, says):

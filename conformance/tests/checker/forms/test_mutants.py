@@ -257,7 +257,7 @@ def test_each_mutant_has_a_verdict(ask) -> None:
             "killed by closed_when_empty_or_full at step 6"
         ),
     }
-    assert "\n  1 mutant      not asked: disabled by the configuration\n" in output
+    assert "\n  1 mutant      not searched: disabled by the configuration\n" in output
     assert output.endswith("4 of 10 mutants killed, 3 make no difference within these bounds, 3 survive, 1 not asked\n")
     assert {line.split(" ")[0] for line in errors.splitlines()} <= {"compiling"}
 

@@ -368,7 +368,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
+        ("graph light.py", f"graph has no file to write to; name a file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
             "-o light.svg: not a known type of file; the name must end in one of: .html, .dot, .graphml",
@@ -379,7 +379,10 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
         ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
-        ("graph light.py -o x.dot --loops", "--loops goes with --fold FIELD; add that, or leave --loops out"),
+        (
+            "graph light.py -o x.dot --loops",
+            "--loops has no effect without --fold FIELD; add --fold FIELD, or leave --loops out",
+        ),
         ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),

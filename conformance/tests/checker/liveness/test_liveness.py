@@ -175,10 +175,10 @@ def test_any_number_of_threads_finds_the_same_lasso(searched):
 
 def test_a_search_that_ends_early_is_undecided(searched, monkeypatch):
     text = COUNTS + live("eventually", "")
-    says = "UNDECIDED (it needs every reachable state, and 1 state was not expanded)"
+    says = "UNDECIDED (a verdict needs every reachable state, and 1 state was not expanded)"
     assert [one.text for one in verdicts(searched(text, depth=1))] == [says]
     monkeypatch.setattr(graph, "BYTES_OF_NODE", MEMORY)
-    says = "UNDECIDED (the memory limit is reached while loops are looked for)"
+    says = "UNDECIDED (the memory limit is reached while endless behaviours without it are looked for)"
     assert [one.text for one in verdicts(searched(text))] == [says]
 
 

@@ -355,7 +355,7 @@ def why_not(proofs):
 
 
 OPEN = {"in_range": "NO VIOLATION TO DEPTH"}
-RESTS = ("it rests on in_range, which is not proved", None)
+RESTS = ("its proof rests on in_range, which is not proved", None)
 
 
 def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
@@ -490,7 +490,7 @@ def test_the_explorers_findings_are_kept_if_nothing_can_be_proved(check, monkeyp
 def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     code, _, proofs = proofs_of(check, COUNTER.replace("@always", "@always(every_length=True)"), "--bound", "6")
     assert (code, proofs["proved"]) == (3, [])
-    rests = "it rests on in_range for every length, which is not proved"
+    rests = "its proof rests on in_range for every length, which is not proved"
     assert [(one["property"], one["why"]) for one in proofs["not_proved"] if one["every_length"]] == [
         ("never_below", rests),
         ("in_range", "a step violates it"),

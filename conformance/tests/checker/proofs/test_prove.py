@@ -564,7 +564,7 @@ def test_the_absence_of_range_errors_is_a_proved_or_searched_premise(check):
     code, out, _ = check(weaker, "--limit", "20", "--bound", "3")
     assert (code, "PROVED" in out) == (3, False)
     assert "in_range: not proved: a step violates it: somebody_pours_right, which leaves its range:" in joined(out)
-    assert "right_stays_low: not proved: it rests on in_range, which is not proved" in joined(out)
+    assert "right_stays_low: not proved: its proof rests on in_range, which is not proved" in joined(out)
 
 
 # ------------------------------------------------------------------------------------------ traces that need no start

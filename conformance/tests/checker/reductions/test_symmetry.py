@@ -343,7 +343,10 @@ def test_a_range_that_is_left_is_kept_when_the_search_is_ended(
     end_searches(monkeypatch, why, 4)
     result = searched(instance, reduction)
     assert (result.stopped, result.judged, error_in(result)) == (why, 4, 4)
-    assert said(result) == {"not_all_are_full": f"UNDECIDED ({why}; none to depth 4)", "in_range": "VIOLATED at step 4"}
+    assert said(result) == {
+        "not_all_are_full": f"UNDECIDED ({why}; nothing found to depth 4)",
+        "in_range": "VIOLATED at step 4",
+    }
 
 
 @pytest.mark.parametrize("why", ["interrupt", "seconds", "memory"])
@@ -362,7 +365,11 @@ def test_a_range_that_is_left_is_kept_when_the_second_search_is_ended(
     assert (result.stopped, result.judged, error_in(result), result.reduction) == (why, 0, 1, reduction.says)
     path = result.findings["in_range"].found.path
     assert path is not None and path.steps == (1,)
-    assert said(result) == {"fine": f"UNDECIDED ({why}; none to depth 0)", **ENDS, "in_range": "VIOLATED at step 1"}
+    assert said(result) == {
+        "fine": f"UNDECIDED ({why}; nothing found to depth 0)",
+        **ENDS,
+        "in_range": "VIOLATED at step 1",
+    }
 
 
 def test_a_range_that_no_permutation_leaves_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +384,7 @@ def test_a_range_that_no_permutation_leaves_is_not_reported(tmp_path: Path, monk
     assert (result.levels, said(result)) == ([1, 2], {"fine": "HOLDS", **ENDS})
     end_searches(monkeypatch, "interrupt", 2)
     result = searched(instance, reduction)
-    assert said(result) == {"fine": "UNDECIDED (interrupt; none to depth 0)", **ENDS}
+    assert said(result) == {"fine": "UNDECIDED (interrupt; nothing found to depth 0)", **ENDS}
 
 
 ERRING = (
@@ -545,10 +552,10 @@ LINE = in_the_language(HEAD).count("\n") + 6
             "`max((x for x in Node if s.up[x]), default=0)` orders elements",
         ),
         ("s.up[n] = s.owner >= 0", "`s.owner >= 0` orders elements"),
-        ("s.total = n + 1", "`n + 1` is arithmetic with an element"),
+        ("s.total = n + 1", "`n + 1` calculates with an element"),
         ("s.total = sum(x for x in range(s.nodes) if s.up[x])", "a sum of elements"),
-        ("s.owner = 1 if s.total > 2 else s.total + 1", "`s.total + 1` uses a computed number as an element"),
-        ("s.owner = first_up(s)", "returns from a loop over elements: which one comes first decides"),
+        ("s.owner = 1 if s.total > 2 else s.total + 1", "`s.total + 1` uses the result of a calculation as an element"),
+        ("s.owner = first_up(s)", "returns from a loop over elements: the first element decides the result"),
         (
             "for x in range(s.nodes):\n        if s.up[x]:\n            s.owner = x",
             "the order of this loop's elements decides what owner becomes",
@@ -571,12 +578,12 @@ LINE = in_the_language(HEAD).count("\n") + 6
         ),
         (
             "for m in range(s.nodes):\n        s.up[m] = True\n    s.owner = m",
-            "after this loop, `m` is the last element",
+            "after this loop, `m` is the last element, so their order matters",
         ),
-        ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, a part of Node"),
+        ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, which is only a part of Node"),
         (
             "for x in range(s.nodes):\n        require(s.up[x])\n    s.up[n] = False",
-            "`require` in a loop: the first element decides; write require(all(...))",
+            "`require` in a loop stops at the first element that fails; write require(all(...))",
         ),
         (
             "s.up[n] = any(s.knows[a][b] for a in range(s.nodes) for b in range(s.nodes) if a < b)",

@@ -299,7 +299,7 @@ def test_an_interrupted_search_is_marked(check, monkeypatch):
         f"UNDECIDED: the user interrupted it; {searched_to(1)} exit code 130: interrupted",
         "INTERRUPTED: these are the results up to the interruption",
     ]
-    assert report.page.rows[1][1] == "? UNDECIDED (interrupt; none to depth 1)"
+    assert report.page.rows[1][1] == "? UNDECIDED (interrupt; nothing found to depth 1)"
     assert report.counts == [(SUITE, 6, 0, 6, 0)]
     assert [(one["kind"], one["level"]) for one in report.run["results"]] == [("open", "none")] * 5
     (invocation,) = report.run["invocations"]

@@ -402,7 +402,7 @@ def test_checkpoints_and_executors(load: Load, local_spark: Session, tmp_path: P
         return on_spark(local_spark, load(limit).instance(), Limits(2, 1 << 28), request)[0].levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(model differs\); name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: the folder belongs to another search \(model differs\); name a new"):
         levels("3")
 
 
@@ -411,7 +411,7 @@ def test_all_parts_of_a_model_are_sent_to_executors(load: Load) -> None:
     assert [path for path, _ in subject.files] == ["counter.py", "lib/limits.py"]
     assert subject.files[1][1] == "LIMIT = 5\n"
     others = InstanceSpecification.of(load("3").instance()).files
-    with pytest.raises(UsageError, match="counter: an executor has another version of this model"):
+    with pytest.raises(UsageError, match="counter: an executor of Spark has another version of this model"):
         replace(subject, files=others).instance()
 
 

@@ -288,11 +288,11 @@ REFUSED = {
     },
     f"{WALKS} --disk=D --checkpoint-minutes 2": NO_SEARCH.format("--disk"),
     f"{WALKS} --checkpoint-minutes 2": (
-        "--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out"
+        "--checkpoint-minutes needs --disk DIR; add --disk DIR, or leave --checkpoint-minutes out"
     ),
     "--weight goes=2": "--weight goes with --simulate; add --simulate 1000, or leave --weight out",
     **{
-        f"{WALKS} --weight {weight}": f"--weight {weight}: write it as ACTION=N, with N from 1 to 10,000"
+        f"{WALKS} --weight {weight}": f"--weight {weight}: not of the form ACTION=N with N from 1 to 10,000"
         for weight in ("goes", "goes=0")
     },
     f"{WALKS} --weight jump=2": "--weight jump=2: walk has no such action; did you mean jumps?",

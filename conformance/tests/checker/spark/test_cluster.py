@@ -175,5 +175,5 @@ def test_permanently_lost_executors_keep_the_findings(cluster, session):
     assert 3 <= found.judged < 6
     assert found.levels == here.levels
     words = {verdict.prop.name: verdict.bare for verdict in verdicts(found)}
-    assert words["committed_agrees"].startswith(f"UNDECIDED (lost; none to depth {found.judged}")
+    assert words["committed_agrees"].startswith(f"UNDECIDED (lost; nothing found to depth {found.judged}")
     assert not [word for word in words.values() if word.startswith(("HOLDS", "NO VIOLATION", "NOT REACHED"))]

@@ -241,7 +241,7 @@ def test_lost_parts_contribute_no_verdict():
     answers = {0: record_of(explore(instance, limits, initial=0))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
-    assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
+    assert verdicts(merged)[0].bare == "UNDECIDED (lost; nothing found to depth 0)"
 
 
 def test_the_depth_that_is_divided_is_found_in_one_search():
@@ -417,13 +417,13 @@ def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to_mother.txt").write_text("dear")
-    with pytest.raises(UsageError, match=r"letters: it holds other files \(to_mother.txt\); name a new folder"):
+    with pytest.raises(UsageError, match=r"letters: the folder holds other files \(to_mother.txt\); name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
     on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
     other = registered("examples/two_phase_commit", resource_managers=2)
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(configuration differs\)"):
+    with pytest.raises(UsageError, match=r"kept: the folder belongs to another search \(configuration differs\)"):
         on_spark(local_spark, other, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
     (kept / "search.json").write_text("{")
     with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
@@ -434,7 +434,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
     subject = InstanceSpecification.of(registered("kafka"))
     assert subject.instance().configuration == registered("kafka").configuration
     assert subject.files == ()
-    with pytest.raises(UsageError, match="kafka: an executor has another version of this model"):
+    with pytest.raises(UsageError, match="kafka: an executor of Spark has another version of this model"):
         InstanceSpecification(**{**vars(subject), "digest": "0"}).instance()
 
 
@@ -442,12 +442,12 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
 
 
 REFUSED = {
-    "kafka --spark-mode search": "--spark-mode goes with --engine spark; add that, or leave --spark-mode out",
+    "kafka --spark-mode search": "--spark-mode needs --engine spark; add --engine spark, or leave --spark-mode out",
     "kafka --engine spark --threads 2": "--threads does not go with --engine spark, which uses",
     "kafka --engine spark --spark-mode search --split-depth 2": "--split-depth does not go with --spark-mode search;",
-    "kafka --engine spark --checkpoint x": "--checkpoint goes with --spark-mode search; add that, or leave",
+    "kafka --engine spark --checkpoint x": "--checkpoint needs --spark-mode search; add that option, or leave",
     "kafka --engine spark --split-depth two": "--split-depth two: not a depth; give 0 to 9999",
-    "kafka --engine spark --spark-conf memory=1g": "--spark-conf memory=1g: write it as --spark-conf spark.exec",
+    "kafka --engine spark --spark-conf memory=1g": "--spark-conf memory=1g: not a setting of Spark; write it as",
     "kafka --engine spark --prove": "--prove does not go with --engine spark; leave out one of them",
     "--engine spark": (
         "--engine spark works only with one model; name the model, as in: check kafka --protocol 2.1 --engine"

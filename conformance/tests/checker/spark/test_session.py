@@ -303,7 +303,10 @@ except UsageError as error:
             SparkOptions(master="nonsense"),
             "Spark does not know this master: write --master as local[N], spark://HOST:PORT",
         ),
-        (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
+        (
+            SparkOptions(master="spark://here"),
+            "--master spark://here: not the address of a Spark master; write it as spark://HOST:PORT",
+        ),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
         (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; set TMPDIR to a folder"),
         (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark treats a comma as the end of a folder's name"),
@@ -355,4 +358,4 @@ def test_a_second_thread_may_use_the_session(tmp_path):
     thread = threading.Thread(target=use)
     thread.start()
     thread.join()
-    assert messages == ["--master spark://here: write it as spark://HOST:PORT"]
+    assert messages == ["--master spark://here: not the address of a Spark master; write it as spark://HOST:PORT"]

@@ -326,7 +326,7 @@ def test_a_registered_model_must_have_the_same_text_on_executors(check):
     cases, _ = cases_of(read_sweep(options), options)
     assert search_case(cases[0])["verdicts"]["acked_not_lost"] == "PERMITTED at step 2"
     other = replace(cases[0], subject=replace(cases[0].subject, digest="0" * 64))
-    with pytest.raises(UsageError, match="kafka: an executor has another version of this model"):
+    with pytest.raises(UsageError, match="kafka: an executor of Spark has another version of this model"):
         search_case(other)
 
 
@@ -559,7 +559,7 @@ def test_progress_is_a_bar_only_on_a_terminal(check, monkeypatch):
 
 BAD = {
     "door.py": "sweep needs --vary, as in",
-    "door.py --vary limit": "--vary limit: write it as --vary KEY=VALUE,VALUE,...",
+    "door.py --vary limit": "--vary limit: no key with values; write it as --vary KEY=VALUE,VALUE,...",
     **{f"door.py --vary {words}": "write it as --vary KEY" for words in ("limit=", "=1", "limit=1,,2")},
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
     "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",

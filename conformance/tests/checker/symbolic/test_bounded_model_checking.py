@@ -457,13 +457,15 @@ def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
     assert found["some_are_off"] == ("VIOLATED", 1)
     assert found["storms_stay"] == ("UNDECIDED", None)
     code, text, _ = check("lamps.py", "--engine", "z3", "--bound", "4", "--details")
-    assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
+    assert re.search(
+        rf"^storms_stay +UNDECIDED \({why.value}; nothing found to depth {at_depth}\)$", text, re.MULTILINE
+    )
     # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
     code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4", "--details")
     assert code == VIOLATED
     assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
     assert re.search(
-        rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.MULTILINE
+        rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found nothing to depth {at_depth}\)$", text, re.MULTILINE
     )
     assert re.search(r"^calm +VIOLATED at step 3 \(PERMITTED at step 2\)", text, re.MULTILINE)
     assert "distinct states" in text
