@@ -555,7 +555,7 @@ SEVEN_REPLICAS = ("kafka", "--protocol", "2.1", "--set", "replicas=7")
     [
         exhaustive((("wide.py", "--engine", "z3", "--bound", "40", "--seconds", "4"), 4, None)),
         exhaustive((("wide.py", "--prove", "--bound", "1", "--seconds", "3", "--memory", "300M"), 3, 300 << 20)),
-        recorded((("wide.py", "--engine", "z3", "--bound", "3", "--memory", "200M"), None, 200 << 20)),
+        recorded((("wide.py", "--engine", "z3", "--bound", "12", "--memory", "200M"), None, 200 << 20)),
         recorded(((*SEVEN_REPLICAS, "--engine", "z3", "--bound", "2", "--seconds", "2"), 2, None)),
     ],
 )
