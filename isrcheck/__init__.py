@@ -29,7 +29,7 @@ _NAMES = {
     "result": ("PropertyResult", "Result", "SimulationResult"),
 }
 _MODULES = {name: f"isrcheck.{module}" for module, names in _NAMES.items() for name in names}
-"""The module that defines each public name."""
+"""For each public name, the module that defines it."""
 
 __all__ = [
     "Instance",

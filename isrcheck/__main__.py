@@ -18,11 +18,12 @@ FORMS = {
     "atlas": ("check", "the recorded answers for every combination of Kafka's settings, as pages"),
     "report": ("conform", "a known failure as a folder from which an issue of Kafka can be filed"),
 }
-"""Forms that a user types without the name of their command: the command, and the help text."""
+"""Forms of a command that a user types without the command's name: for each form, the command and the help text."""
 
 
 def main() -> int:
-    """Run `isrcheck` and return its exit code. Words that name no command and no form go to isrcheck/cli.py."""
+    """Run `isrcheck` and return its exit code. If the first word is neither a command nor a form, isrcheck/cli.py reads
+    the words."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in FORMS:
         name = FORMS[name][0]

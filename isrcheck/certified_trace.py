@@ -25,7 +25,8 @@ HEIGHT = 640
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(ReadableTrace):
-    """A path of a model (an initial state and steps), and the verdict on a property at its end, or on its `loop`.
+    """A path of a model (an initial state and steps), and the verdict on a property at the end of the path, or on its
+    `loop`.
 
     `certified` is the same trace in the form that `isrcheck.traces` and `isrcheck.conformance` use.
     """
@@ -46,7 +47,7 @@ class Trace(ReadableTrace):
         return drawings.write(self.certified, {"html": Path(path)}, replace=replace)[0]
 
     def _repr_html_(self) -> str:
-        """The page of the trace for a notebook, or the trace as text if there are too many states to draw."""
+        """Return the page of the trace for a notebook, or the trace as text if it has too many states to draw."""
         if len(self.certified.states) > drawings.MOST_DRAWN:
             return f"<pre>{html.escape(str(self))}</pre>"
         content = html.escape(page(self.certified).alone())
@@ -54,7 +55,8 @@ class Trace(ReadableTrace):
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
-    """Read and certify the trace in a file. A trace of your own model needs its file as `model`, which is run.
+    """Read the trace in a file, and certify it. For a trace of your own model, `model` is the model's file, which is
+    run.
 
     Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """
@@ -62,10 +64,11 @@ def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = N
 
 
 def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
-    """Take the steps of the trace in a file again, and return whether the current model still allows it, and why.
+    """Take the steps of the trace in a file again, and return whether the current model still allows the trace, and
+    why.
 
-    A trace of your own model needs its file as `model`, which is run. Raises UsageError if the question cannot be
-    decided.
+    For a trace of your own model, `model` is the model's file, which is run. Raises UsageError if it cannot be decided
+    whether the model allows the trace.
     """
     if model is not None and not os.fspath(model).endswith(".py"):
         raise UsageError(f"{os.fspath(model)}: not a model file; leave `model` out if the model is built in")

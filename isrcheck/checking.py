@@ -34,7 +34,7 @@ ENGINES = ("local", "z3", "all")
 
 
 class _Silent(ProgressLine):
-    """A progress line that shows nothing."""
+    """A progress line for calls without `progress=True`: it shows nothing."""
 
     def announce(self, message: str) -> None:
         pass
@@ -69,7 +69,7 @@ def check(
     settings: Mapping[str, Value] | None = None,
     **values: Value,
 ) -> Result:
-    """Search a model, judge each of its properties, and return the result.
+    """Search a model, decide each of its properties as far as the limits allow, and return the result.
 
     `model` is a name such as "kafka", the path of a model file (which is run), or the result of `load`. `protocol`
     names the generation if a model has several. `bound` limits the search to behaviours of at most this many steps;
@@ -124,7 +124,8 @@ def simulate(
     settings: Mapping[str, Value] | None = None,
     **values: Value,
 ) -> SimulationResult:
-    """Take random walks through a model, judge its properties on them, shorten what was found, and return the result.
+    """Take random walks through a model, check its properties on the walks, shorten the traces of failures, and return
+    the result.
 
     `walks` is the number of walks, and `depth` the most steps of each; equal seeds give equal walks. `weights` maps
     actions to numbers: an action with weight 3 is chosen three times as often as an action with weight 1, the default.
@@ -147,7 +148,9 @@ def simulate(
         try:
             run = simulation.simulated(instance, target_of(model), request, session, traces)
         except Spent as spent:
-            raise UsageError(f"the simulation did not begin: the limit of {spent.why} is too low; raise it") from None
+            raise UsageError(
+                f"the simulation did not begin: the limit of {spent.why} is too low; raise this limit"
+            ) from None
         if run.simulation.stopped == "interrupt":
             raise KeyboardInterrupt
     return SimulationResult(run, _traces(traces))
@@ -175,7 +178,8 @@ def _session(limits: Limits, *, progress: bool, count_all: bool = False) -> Iter
 
 
 def _traces(traces: TraceWriter) -> dict[str, Trace]:
-    """The trace of each property that fails. Raises UsageError if a file was not written."""
+    """Return the trace of each property that fails, by the property's name. Raises UsageError if a trace file was not
+    written."""
     if traces.failure:
         raise UsageError(traces.failure)
     return {name: Trace(trace) for name, trace in traces.shortest.items()}
@@ -204,12 +208,12 @@ def _searched(
 
 
 def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> None:
-    """Raise UsageError for arguments that exclude each other, as on the command line."""
+    """Raise UsageError for an unknown engine, and for arguments that exclude each other, as on the command line."""
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r} in Python code; give one of: {', '.join(ENGINES)}")
     if engine != "local" and bound is None:
-        raise UsageError(f"engine={engine!r} searches depth by depth; give a bound, as in bound=6")
+        raise UsageError(f"engine={engine!r} searches depth by depth, up to a bound; give a bound, as in bound=6")
     if engine == "z3" and prove:
-        raise UsageError("prove=True needs the explorer; leave engine='z3' out")
+        raise UsageError("prove=True needs the explorer, which engine='z3' does not use; leave engine='z3' out")
     if engine != "local" and count_all:
         raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")

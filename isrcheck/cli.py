@@ -35,9 +35,10 @@ COMMAND = Command(
         Subcommand(name="completion", module="isrcheck.completion", help="print the script for shell completion"),
     ),
 )
-"""The commands and forms have no module here: isrcheck/__main__.py starts them."""
+"""The command `isrcheck`. Its subcommands check, trace and conform, and their forms, are only listed here;
+isrcheck/__main__.py starts them."""
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `isrcheck` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
+    """Run `isrcheck` and return its exit code. `began` is the time of its start by time.monotonic() (default: now)."""
     return COMMAND.run(sys.argv[1:] if words is None else words, began)

@@ -30,19 +30,19 @@ function _isrcheck_models
   __fish_complete_suffix .py
 end""",
 }
-"""Shell functions that complete the name of a model, or a file in the modelling language."""
+"""For each shell, a function of the shell that completes the name of a model, or a file in the modelling language."""
 
 OPTIONS = (Option("SHELL", "", choices=SHELLS),)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the completion script of the shell that the command line names."""
     print_lines([script(arguments.shell)])
     return DONE
 
 
 def script(shell: str) -> str:
-    """The completion script of `shell` (one of SHELLS) for `isrcheck` and the three commands."""
+    """Return the completion script of `shell` (one of SHELLS) for `isrcheck` and the three commands."""
     import shtab
 
     parsers = {name: _command_parser(name) for name in COMMANDS}
@@ -56,7 +56,8 @@ def script(shell: str) -> str:
 
 
 def _command_parser(name: str, form: str = "") -> Parser:
-    """The parser of a command, or of one of its forms; each option knows the values with which a shell completes it."""
+    """Return the parser of a command, or of one of its forms; in it, each option has the values with which a shell
+    completes it."""
     import shtab
 
     command = importlib.import_module(f"{COMMANDS[name][0]}.cli")
@@ -76,7 +77,7 @@ def _command_parser(name: str, form: str = "") -> Parser:
 
 
 def _first_words() -> list[str]:
-    """The words that can come first after `check`: forms of the command, and models."""
+    """Return the words that can come first after `check`: forms of the command, and names of models."""
     from isrcheck.checker.cli import forms
     from isrcheck.models import registry
 

@@ -25,7 +25,7 @@ FOLDERS = (
     ("isrcheck.conformance", "examples", ""),
     ("isrcheck.conformance", "recordings", "recordings/"),
 )
-"""The packages with examples, the folders in them, and the target folders of their files."""
+"""The sources of the examples: a package, a folder in it, and the target folder of the folder's files."""
 
 SUFFIXES = (".py", ".properties", ".ndjson")
 
@@ -85,7 +85,7 @@ def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _contents() -> Iterator[tuple[str, bytes]]:
-    """The path of each file below the target folder, with the file."""
+    """Yield each file: its path below the target folder, and its content."""
     yield "README.md", README.encode()
     for package, folder, place in FOLDERS:
         for file in sorted(files(package).joinpath(folder).iterdir(), key=attrgetter("name")):

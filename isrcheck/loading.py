@@ -1,4 +1,4 @@
-"""Finds models and instances from what a caller passes: names, paths or objects.
+"""Finds the model or the instance that a caller names by a name, a path or an object.
 
 Protocols and values are spelled as on the command line. Every error is a UsageError.
 """
@@ -20,7 +20,7 @@ Named = str | os.PathLike[str] | Model | Instance
 """A reference to a model: its name, the path of its file, the model itself, or one of its instances."""
 
 Value = int | str
-"""The value of a configuration entry: a number, True or False, or a name such as "all"."""
+"""A value of a configuration entry, as a caller passes it: a number, True or False, or a name such as "all"."""
 
 
 def load(model: str | os.PathLike[str]) -> Model:
@@ -32,7 +32,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
     """Return the instance of a model under a protocol and a configuration. Raises UsageError."""
     if isinstance(model, Instance):
         if protocol is not None or values or swaps:
-            raise UsageError("an instance already fixes protocol and configuration; leave them out, or give the model")
+            raise UsageError("an instance already fixes protocol and configuration; leave both out, or give the model")
         return model
     loaded, named = (model, None) if isinstance(model, Model) else _named(model)
     if named is not None and protocol is not None and named != protocol:
@@ -52,7 +52,7 @@ def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def target_of(model: Named) -> str:
-    """Return the word that names a model on the command line."""
+    """Return the word by which the command line names a model."""
     if isinstance(model, Instance):
         model = model.model
     if isinstance(model, Model):

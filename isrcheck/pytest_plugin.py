@@ -26,12 +26,12 @@ IMPLICIT = ("in_range", "deadlock")
 
 PASSED = ("PROVED", "HOLDS", "NO VIOLATION TO DEPTH", "REACHED", "PERMITTED")
 SKIPPED = ("n/a", "NOT REACHED TO DEPTH")
-"""The verdicts for which a test is skipped: they say neither that a property holds nor that it fails."""
+"""The verdicts for which a test is skipped, because they say neither that the property holds nor that it fails."""
 
 NUMBERS = {"bound": int, "threads": int, "seconds": float}
 TRUTHS = ("prove", "count_all", "deadlock", "symmetry", "reduction")
 OPTIONS = {*NUMBERS, *TRUTHS, "protocol", "engine", "memory", "out"}
-"""The arguments of `isrcheck.check` that a user can give, by type; every other name is a configuration entry."""
+"""The arguments of `isrcheck.check` that a user can set in --isrcheck; every other name is a configuration entry."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 class Checked(pytest.Collector):
-    """A model, and the search that its tests share."""
+    """A model that is checked, and the search that the tests of its properties share."""
 
     def __init__(self, name: str, **rest: Any) -> None:
         model, *settings = shlex.split(name) or [""]
@@ -67,7 +67,7 @@ class Checked(pytest.Collector):
         self.arguments = {key: entries.pop(key) for key in OPTIONS & entries.keys()} | {"settings": entries}
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The test of each property of the model. Raises CollectError if there is no such model."""
+        """Yield the test of each property of the model. Raises CollectError if there is no such model."""
         import isrcheck
 
         try:
@@ -83,7 +83,7 @@ class Checked(pytest.Collector):
 
     @cached_property
     def result(self) -> Result:
-        """The result of the search, which runs only once."""
+        """Return the result of the search, which runs when it is needed for the first time."""
         import isrcheck
 
         return isrcheck.check(self.model, **self.arguments)
@@ -93,7 +93,9 @@ def _argument(words: str, word: str) -> tuple[str, Any]:
     """Return the name and value of an argument of `isrcheck.check`. Raises pytest.UsageError."""
     name, equals, value = word.partition("=")
     if not equals or not name:
-        raise pytest.UsageError(f"--isrcheck {words}: {word}: write it as NAME=VALUE, as in bound=6")
+        raise pytest.UsageError(
+            f"--isrcheck {words}: {word}: not a name with a value; write it as NAME=VALUE, as in bound=6"
+        )
     try:
         if name in NUMBERS:
             return name, NUMBERS[name](value)
@@ -105,12 +107,12 @@ def _argument(words: str, word: str) -> tuple[str, Any]:
 
 
 class CheckedProperty(pytest.Item):
-    """The test of one property."""
+    """The test of one property of a model."""
 
     parent: Checked
 
     def runtest(self) -> None:
-        """Run the search if it has not run yet, and judge this property."""
+        """Run the search if it has not run yet, and pass, skip or fail by the verdict on this property."""
         import isrcheck
 
         try:
@@ -126,18 +128,18 @@ class CheckedProperty(pytest.Item):
             raise BrokenPropertyError(_report(result_of_property, result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The trace, in place of a traceback."""
+        """Return the report of a failed test: the trace, in place of a traceback."""
         if isinstance(excinfo.value, BrokenPropertyError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """The location of the test: the model and the property."""
+        """Return the location of the test: the model and the property."""
         return self.parent.model, None, f"{self.parent.name}: {self.name}"
 
 
 class BrokenPropertyError(AssertionError):
-    """A property fails or is undecided; the message shows why."""
+    """Raised if a property fails or is undecided; the message shows why."""
 
 
 def _report(failing: PropertyResult, result: Result) -> str:

@@ -19,7 +19,7 @@ from isrcheck.checker.running.simulation import exit_code_of
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """The result for one property."""
+    """The verdict on one property, with the traces of its failure."""
 
     name: str
     kind: str
@@ -27,14 +27,14 @@ class PropertyResult:
     verdict: str
     """One of the verdicts of README.md, such as HOLDS."""
     text: str
-    """The verdict with the step or the depth."""
+    """The verdict as text, with the step of the failure or the depth of the search."""
     depth: int | None
     violating: int
-    """The number of violating states or transitions."""
+    """The number of states or transitions that violate the property."""
     trace: Trace | None
     """The shortest path to a violation or, without a violation, to a permitted failure."""
     permitted_trace: Trace | None
-    """The path to a permitted failure if there is a violation as well."""
+    """The path to a permitted failure, if the property is also violated."""
 
 
 RunOf = TypeVar("RunOf", Run, report.SimulationRun)
@@ -42,10 +42,10 @@ RunOf = TypeVar("RunOf", Run, report.SimulationRun)
 
 @dataclass(frozen=True)
 class Outcome(Generic[RunOf]):
-    """The common part of the results of a search and of random walks."""
+    """The common part of `Result` (a search) and `SimulationResult` (random walks)."""
 
     run: RunOf
-    """The same result as `isrcheck.checker` has it."""
+    """The result in the form that `isrcheck.checker` uses."""
     traces: Mapping[str, Trace]
     """A certified trace for every property that fails, whether the failure is a violation or permitted."""
 
@@ -61,7 +61,7 @@ class Outcome(Generic[RunOf]):
 
     @property
     def command(self) -> str:
-        """The command that repeats it."""
+        """The command that repeats the search or the walks."""
         return self.run.command
 
     def show(self) -> None:
@@ -69,7 +69,7 @@ class Outcome(Generic[RunOf]):
         print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
 
     def _repr_html_(self) -> str:
-        """The report for a notebook, with the page of each trace folded up."""
+        """Return the report for a notebook, with the page of each trace folded up."""
         folded: list[str] = [
             f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
             for name, trace in self.traces.items()
@@ -82,8 +82,8 @@ class Result(Outcome[Run]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated,
-        11 if there is only a deadlock, 13 if only a possibility or liveness property is violated."""
+        """The exit code of `check` for this result: 0 if no promise is broken, 12 if a promise is violated, 11 if there
+        is only a deadlock, 13 if only a possibility or liveness property is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
@@ -132,7 +132,7 @@ class Result(Outcome[Run]):
         return exploration if isinstance(exploration, Exploration) else None
 
     def as_object(self) -> dict[str, Any]:
-        """The object that `check MODEL --json` prints (docs/json.schema.json), ready for json.dumps."""
+        """Return the object that `check MODEL --json` prints (docs/json.schema.json), ready for json.dumps."""
         return {"runs": [text.as_object(self.run)], "verdict": self.verdict}
 
     def __str__(self) -> str:
@@ -150,11 +150,13 @@ class SimulationResult(Outcome[report.SimulationRun]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check MODEL --simulate` for this result: 3 (undecided), or that of a violation."""
+        """The exit code of `check MODEL --simulate` for this result: that of a violation if there is one, or else 3
+        (undecided)."""
         return exit_code_of(self.run, strict=False)
 
     def as_object(self) -> dict[str, Any]:
-        """The object that `check MODEL --simulate --json` prints (docs/json.schema.json), ready for json.dumps."""
+        """Return the object that `check MODEL --simulate --json` prints (docs/json.schema.json), ready for
+        json.dumps."""
         return report.as_object(self.run)
 
     def __str__(self) -> str:

@@ -73,11 +73,12 @@ STEPS = 30
 
 
 def configurations(model: Model, protocol: str | None = None, **fixed: Value) -> st.SearchStrategy[Instance]:
-    """Instances of a model: every configuration entry that is not in `fixed` is drawn, and shrinks to its default.
+    """Return a strategy for instances of a model: every configuration entry that is not in `fixed` is drawn, and
+    shrinks to its default.
 
-    Values are drawn up to one above the default, so that state spaces stay small. Without `protocol`, it is drawn too.
-    A drawn value that contradicts the others is left at its default; a protocol that contradicts `fixed` is drawn
-    again. Raises UsageError for an unknown entry or protocol.
+    Values are drawn up to one above the default, so that state spaces stay small. If `protocol` is None, the protocol
+    is drawn too. An entry whose drawn value contradicts the other values keeps its default; a protocol that contradicts
+    `fixed` is drawn again. Raises UsageError for an unknown entry or protocol.
     """
     values = values_of(model, fixed)
     protocols = sorted(model.protocols) if protocol is None else [model.protocol(protocol).name]
@@ -107,7 +108,8 @@ def legal_values(
     wanted: Mapping[str, int],
     swaps: Mapping[str, str] | None = None,
 ) -> dict[str, int]:
-    """The fixed values, and all wanted ones that contradict neither them nor the wanted values before them."""
+    """Return the `fixed` values, and each of the `wanted` values that contradicts neither these nor the wanted values
+    before it."""
     values = dict(fixed)
     for name, value in wanted.items():
         try:
@@ -126,7 +128,7 @@ def _values(entry: Entry) -> st.SearchStrategy[int]:
 
 
 def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """Traces without a property: walks of at most this many steps, each of which the model allows."""
+    """Return a strategy for traces without a property: walks of at most `steps` steps that the model allows."""
     starts = instance.initial_states
 
     @st.composite
@@ -146,11 +148,12 @@ def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
 
 
 def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """Walks with the verdict on a property: one ends where the property is VIOLATED, PERMITTED or REACHED for the first
-    time; on every other walk, the property HOLDS ON THIS PATH.
+    """Return a strategy for walks with a verdict on a property. A walk ends where the property is VIOLATED, PERMITTED
+    or REACHED for the first time; on every other walk, the property HOLDS ON THIS PATH.
 
-    For a property that must be reachable, the other walks show nothing, and are drawn again. A walk that breaks a
-    promise can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if the model has no such property.
+    If the property says that a state must be reachable, a walk that does not reach it shows nothing, and is drawn
+    again. Walks that break a promise can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if the model
+    has no such property.
     """
     prop = property_of(instance, property_name)
 
@@ -184,21 +187,22 @@ STATES = 1 << 14
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure: the trace that leads to it, and the broken property or the difference between system and model."""
+    """A failure of a machine: the trace that leads to the failure, and the broken property or the difference between
+    system and model."""
 
     trace: Trace
     broken: str | None
     divergence: Divergence | None
 
     def lines(self) -> list[str]:
-        """The failure as text: the model, the steps, and what is wrong after the last step."""
+        """Return the failure as text: the model, the steps, and what is wrong after the last step."""
         steps = [f"{number:3}  {step}" for number, step in enumerate(self.trace.steps, start=1)]
         wrong = self.divergence.lines(self.trace.certified) if self.divergence else [f"{self.broken} is broken"]
         return [self.trace.model, *steps, *wrong]
 
 
 class FailureFoundError(AssertionError):
-    """Raised by an invariant of a machine; Hypothesis shrinks towards it."""
+    """Raised if a machine finds a failure. Hypothesis searches for a shorter run that raises it as well."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.broken or "the system differs from the model")
@@ -227,7 +231,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.system.begin(Trace(self.trace))
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
-        """The enabled steps of the action with the number `slot`, each with the trace extended by this step."""
+        """Return the enabled steps of the action with the number `slot`, each with the trace extended by this step."""
         if slot not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
             steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
@@ -241,7 +245,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         return not any(self.longer(slot) for slot in self.steps_of)
 
     def with_step(self, step: Step) -> certified.Trace | None:
-        """The trace with one more step, or None if the model does not allow the step."""
+        """Return the trace with one more step, or None if the model does not allow the step."""
         after = run.take(self.instance, self.trace.states[-1], step)
         if after is None:
             return None
@@ -286,7 +290,7 @@ class ModelAndSystem(RuleBasedStateMachine):
 
     @classmethod
     def what_next(cls, path: Path) -> str:
-        """A line that tells the user how to show the trace of a failure."""
+        """Return a line that tells the user how to show the trace of a failure, which is in the file `path`."""
         model = cls.instance.model
         own = [] if is_built_in(model) else ["--model", model.path]
         return f"see it: {shlex.join(['trace', 'show', str(path), *own])}"
@@ -342,19 +346,20 @@ def state_machine(
 
 
 def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
-    """The numbers of the enabled steps in a state, computed in plain Python."""
+    """Return the numbers of the enabled steps in a state, computed in plain Python."""
     return frozenset(step.number for step, _ in run.successors(instance, cells))
 
 
 def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
-    """The rule for states without an enabled step: Hypothesis needs a rule there.
+    """Do nothing: the rule for states without an enabled step, where Hypothesis also needs a rule.
 
-    Hypothesis orders rules by their arguments and names, and shrinks towards the first: this rule has to be the last.
+    Hypothesis orders rules by their arguments and names, and shrinks towards the first rule: this rule has to be the
+    last.
     """
 
 
 def _rule(slot: int) -> Callable[..., None]:
-    """Make the rule that takes a step of this action with arguments that Hypothesis draws."""
+    """Make the rule that takes a step of the action with the number `slot`, with arguments that Hypothesis draws."""
 
     def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
         self.take(data.draw(st.sampled_from(list(self.longer(slot)))))

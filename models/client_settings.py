@@ -4,16 +4,16 @@ from enum import IntEnum
 
 
 class Spelled(IntEnum):
-    """A setting whose values a properties file has in lower case."""
+    """A setting whose values are written in lower case in a properties file."""
 
     @property
     def spelling(self) -> str:
-        """The value, as a properties file has it."""
+        """The value as it is written in a properties file."""
         return self.name.lower()
 
 
 class Acks(IntEnum):
-    """When a producer regards a record as written: `acks`."""
+    """The values of `acks`, which says when a producer regards a record as written."""
 
     ALL = -1
     ZERO = 0
@@ -21,12 +21,12 @@ class Acks(IntEnum):
 
     @property
     def spelling(self) -> str:
-        """The value, as a properties file has it."""
+        """The value as it is written in a properties file."""
         return "all" if self is Acks.ALL else str(int(self))
 
 
 class Truth(Spelled):
-    """A Boolean key of Kafka's."""
+    """The values of a Boolean setting of Kafka, true and false."""
 
     FALSE = 0
     TRUE = 1

@@ -20,28 +20,28 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True)
 class FairGroup:
-    """Steps of which one is eventually taken if one stays possible."""
+    """A group of steps: if a step of the group stays possible, a step of the group is eventually taken."""
 
     what: str
-    """Their actions, in words."""
+    """The actions of the steps, in words."""
     each: tuple[str, ...]
     """The parameters that have the same values in all of the steps."""
     values: str
-    """The values of these parameters."""
+    """The values of the parameters `each`, as text."""
     steps: frozenset[int]
     """The numbers of the steps."""
 
     @property
     def name(self) -> str:
-        """The actions and the values, in words."""
+        """The actions and the values of the group, in words."""
         return f"{self.what} with {self.values}" if self.values else self.what
 
 
 def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
     """Return the groups of steps to which a behaviour must be fair before it can violate a liveness property.
 
-    These are the groups of the property, if it declares any, and otherwise those of the actions of the protocol. Raises
-    UsageError if there are too many.
+    The fairness is that of the property, if it declares any, or else that of the protocol's actions. Raises UsageError
+    if there are too many groups.
     """
     declared = of_actions(instance) if prop.fair is None else prop.fair
     groups = (group for fairness in declared for group in _groups(instance, fairness))
@@ -63,7 +63,8 @@ def of_actions(instance: Instance) -> tuple[Fairness, ...]:
 
 
 def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
-    """The groups of one declaration: one for each combination of values of its parameters."""
+    """Yield the groups of one declaration of fairness, one group for each combination of values of the parameters
+    `each`."""
     slots = [
         slot
         for slot, action in enumerate(instance.model.actions)

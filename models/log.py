@@ -13,7 +13,7 @@ def has_entry(s, r, offset):
 
 
 def same_entry(s, a, b, offset):
-    """Both replicas hold the same entry at this offset."""
+    """Whether both replicas hold the same entry at this offset."""
     return (
         has_entry(s, a, offset)
         and has_entry(s, b, offset)

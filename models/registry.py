@@ -38,7 +38,7 @@ FAMILIES = {
     "quorum_schemes": "isrcheck.models.quorum.schemes",
     "published": "isrcheck.models.published",
 }
-"""The models whose package or module assembles a base and its variants into `MODEL`.
+"""The models whose package or module assembles a base and its variants into an object `MODEL`.
 
 kafka_liveness, kafka_scenarios and transactions_liveness have the actions of kafka and transactions, and properties of
 their own."""
@@ -60,16 +60,17 @@ EXAMPLES = (
     "tla/termination",
     "tla/token_ring",
 )
-"""Models that consist of one module below models/examples/."""
+"""The names of the models that consist of one module below models/examples/."""
 
 LANGUAGE = str(Path(language.__file__).parent)
 """The folder of the language's own files."""
 
 PUBLISHED = ("truncate_to_high_watermark", "kip_101", "kip_279", "kip_320_first_try", "kip_320")
-"""The protocols of the family `published`: they are known without loading it."""
+"""The protocols of the model family `published`. They are listed here so that their names are known before it is
+loaded."""
 
 OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
-"""Models that others published, below models/published/others/: each is one module."""
+"""The names of the models that other people published; each is one module below models/published/others/."""
 
 SINGLE = {
     "isr_propagation": "isrcheck.models.isr.propagation",
@@ -82,7 +83,7 @@ SINGLE = {
 
 
 def names() -> list[str]:
-    """All names that `load` accepts."""
+    """Return all names that `load` accepts."""
     published = [f"published/{protocol}" for protocol in PUBLISHED]
     return [*(name for name in FAMILIES if name != "published"), *published, *SINGLE]
 
@@ -164,7 +165,7 @@ def _failed(path: Path, error: BaseException) -> UsageError:
 
 
 def _declared_at(path: Path, error: BaseException) -> str:
-    """FILE:LINE of the declaration that is at fault: in the model's file, or in a file that it imports."""
+    """Return FILE:LINE of the invalid declaration, which is in the model's file or in a file that it imports."""
     place, trace = f"{path}:1", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

@@ -60,7 +60,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
 
 
 def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every enabled step in this state with its successor state, in the order of the steps."""
+    """Yield every step that is enabled in this state, with its successor state, in the order of the steps."""
     for step in instance.steps:
         after = take(instance, cells, step)
         if after is not None:
@@ -79,7 +79,8 @@ def has_step(instance: Instance, cells: Cells) -> bool:
 
 
 def is_terminal(instance: Instance, cells: Cells) -> bool:
-    """Whether the model declares that a behaviour may end here. Raises ModelError if that cannot be evaluated."""
+    """Whether the model declares that a behaviour may end in this state. Raises ModelError if the predicate cannot be
+    evaluated."""
     for terminal in instance.model.terminals:
         try:
             if instance.python(terminal)(State(instance, cells)):
@@ -105,7 +106,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step; it equals the action's name in a model."""
+    """The action of a step, as a property of transitions sees it: the object equals the action's name."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
         self._action = instance.model.actions[step.action_index].name

@@ -233,7 +233,7 @@ def first_difference(s, replica, leader):
 
 
 def truncate_to(s, replica, offset):
-    """UnifiedLog.truncateTo."""
+    """Cut the replica's log at this offset, as UnifiedLog.truncateTo does."""
     for later in range(s.log_size):
         if later >= offset:
             s.epoch_cache[replica][later] = NONE
@@ -245,7 +245,7 @@ def truncate_to(s, replica, offset):
 
 
 def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
-    """UnifiedLog.truncateFullyAndStartAt: the log is empty, and so are the epoch cache and the producer state."""
+    """Empty the replica's log, epoch cache and producer state, as UnifiedLog.truncateFullyAndStartAt does."""
     for any_offset in range(s.log_size):
         s.epoch_cache[replica][any_offset] = NONE
     s.log_start_offset[replica] = log_start_offset
@@ -256,7 +256,7 @@ def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
 
 
 def increment_log_start_offset(s, replica, offset):
-    """UnifiedLog.maybeIncrementLogStartOffset, which also cuts the epoch cache."""
+    """Raise the log start offset and cut the epoch cache there, as UnifiedLog.maybeIncrementLogStartOffset does."""
     if offset > s.log_start_offset[replica]:
         s.log_start_offset[replica] = offset
         s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
@@ -341,7 +341,8 @@ def leader_advances_high_watermark(s):
 
 @action(shows="{follower}")
 def leader_shrinks_isr(s, follower: Replica):
-    """The follower was too slow (replica.lag.time.max.ms), or its broker is down."""
+    """The leader removes a follower from the ISR that was too slow (replica.lag.time.max.ms), or whose broker is
+    down."""
     require(follower != s.leader)
     require(s.isr[follower])
     s.isr[follower] = False
@@ -393,7 +394,8 @@ def fetch_start_offset(s, follower):
 
 
 def can_build(s, follower):
-    """The follower needs it, and the remote store has the segment before the offset at which it continues."""
+    """The follower has to build its state from the remote store, and the store has the segment before the offset at
+    which the follower continues."""
     return (
         follower != s.leader
         and has_to_build(s, follower)
@@ -453,7 +455,7 @@ def follower_fails_to_fetch_producer_snapshot(s, follower: Replica):
 
 
 def begin_anew(s, follower):
-    """The state that a restart forgets."""
+    """Reset the state that a follower's restart forgets."""
     s.retry_offset[follower] = NONE
     s.highest_offset_in_remote_storage[follower] = NONE
 
@@ -576,7 +578,8 @@ def leader_uploads_segment(s):
 
 @action(shows="{follower}")
 def follower_learns_remote_end(s, follower: Replica):
-    """RLMFollowerTask, every remote.log.manager.task.interval.ms (30 s)."""
+    """A follower learns up to which offset segments are uploaded. RLMFollowerTask does this every
+    remote.log.manager.task.interval.ms (30 s)."""
     require(follower != s.leader)
     require(highest_remote_offset(s, follower) > s.highest_offset_in_remote_storage[follower])
     s.highest_offset_in_remote_storage[follower] = highest_remote_offset(s, follower)
@@ -646,7 +649,8 @@ def earliest_epoch_from(s, first_offset):
 
 
 def is_below_log_start(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachByLogStartOffset."""
+    """The segment is below the log start offset, as RemoteLogRetentionHandler.isSegmentBreachByLogStartOffset
+    checks."""
     return (
         is_remote(s, segment)
         and has_some_epoch(s, s.leader, segment)
@@ -703,7 +707,8 @@ def is_unreferenced(s, segment, new_log_start_offset):
 
 @action
 def leader_expires_segments(s):
-    """A log start beyond the high watermark throws, and the task tries again."""
+    """The leader deletes the remote segments that retention no longer keeps. A log start beyond the high watermark
+    raises an exception, and the task tries again."""
     require(any(is_remote(s, segment) for segment in Segment))
     require(retained_from(s) <= s.high_watermark[s.leader])
     new_log_start_offset = max(retained_from(s), s.log_start_offset[s.leader])

@@ -28,14 +28,16 @@ MOST_SEED = (1 << 64) - 1
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 Read = Callable[[str, str], Any]
-"""Reads the text of an option, whose name comes first, for messages. Raises UsageError if the text is not valid."""
+"""A function that turns the text of an option into its value. It gets the option's name, for messages, and the text.
+Raises UsageError if the text is not valid."""
 
 
 # ----------------------------------------------------------------------------------------------- the values of options
 
 
 def whole_number(complaint: str, least: int = 0, most: int = 10**MOST_DIGITS - 1) -> Callable[[str, str], int]:
-    """Return a reader of whole numbers from `least` to `most`; for any other text, a message ends in `complaint`."""
+    """Return a function that reads whole numbers from `least` to `most`. For any other text, it raises UsageError with
+    a message that ends in `complaint`."""
 
     def read(option: str, text: str) -> int:
         is_number = text.isdecimal() and text.isascii() and len(text) <= len(str(most))
@@ -47,7 +49,8 @@ def whole_number(complaint: str, least: int = 0, most: int = 10**MOST_DIGITS - 1
 
 
 def real_number(complaint: str, is_valid: Callable[[float], bool]) -> Callable[[str, str], float]:
-    """Return a reader of valid numbers; for any other text, a message ends in `complaint`."""
+    """Return a function that reads numbers for which `is_valid` is true. For any other text, it raises UsageError with
+    a message that ends in `complaint`."""
 
     def read(option: str, text: str) -> float:
         try:
@@ -73,7 +76,7 @@ share = real_number("not a share between 0 and 1", lambda value: 0 <= value <= 1
 
 
 def integer(option: str, text: str) -> int:
-    """Read a whole number, which may be negative. Raises UsageError."""
+    """Return the whole number in `text`, which may be negative. Raises UsageError for any other text."""
     try:
         return int(text)
     except ValueError:
@@ -81,7 +84,8 @@ def integer(option: str, text: str) -> int:
 
 
 def memory(option: str, text: str) -> int:
-    """Read a memory size such as `8G`, `512M` or `1.5GiB`; returns bytes. Raises UsageError."""
+    """Return the number of bytes of a memory size such as `8G`, `512M` or `1.5GiB`. Raises UsageError for any other
+    text."""
     stripped = text.strip().upper().removesuffix("IB").removesuffix("B")
     unit = stripped[-1:] if stripped[-1:] in "KMGT" else ""
     try:
@@ -118,7 +122,7 @@ def name(option: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class Only:
-    """The forms of `check` that accept an option, and the message for any other form."""
+    """The forms of `check` that accept an option, and the error message for any other form."""
 
     forms: frozenset[str]
     refusal: str
@@ -129,14 +133,14 @@ class Option:
     """One option or argument of a command. An option without a value or choices is a flag."""
 
     typed: str
-    """How it is typed: an option `--json`, `--bound N` or `-o --out DIR`; an argument `FILE`, `[FILE]`, `FILE ...` or
-    `[FILE ...]`. The value of an argument with dots is a tuple."""
+    """The way in which the option is typed: `--json`, `--bound N` or `-o --out DIR`; for an argument, `FILE`, `[FILE]`,
+    `FILE ...` or `[FILE ...]`. The value of an argument with dots is a tuple."""
     help: str
     """The help text; `%(default)s` stands for the default."""
     read: Read = lambda _option, text: text
     """Reads the text of the option or argument; by default, the value is the text."""
     default: Any = None
-    """The value if the option is not typed; a text is read like a typed one."""
+    """The value if the option is not typed. A default that is a text is read like a typed text."""
     choices: tuple[str, ...] = ()
     """The only values that are accepted."""
     is_required: bool = False
@@ -146,15 +150,15 @@ class Option:
     excludes: str = ""
     """The name of a group of options of which only one may be typed."""
     group: str = ""
-    """The heading of the option in the help."""
+    """The heading in the help below which the option is listed."""
     field: str = ""
-    """The name of its value; by default that of the option."""
+    """The name of the option's value in the parsed arguments; by default, the option's own name."""
     only: Only | None = None
     """The forms of `check` that accept the option; None: all forms that do not refuse it."""
     name: str = declared(init=False)
     """The longest name, such as `--out`; for an argument, its name in the help."""
     metavar: str | None = declared(init=False)
-    """The name of the value in the help, such as DIR."""
+    """The name of the value in the help, such as DIR; None for a flag."""
 
     def __post_init__(self) -> None:
         *names, last = self.typed.replace("[", "").replace("]", "").removesuffix(" ...").split()
@@ -229,17 +233,18 @@ class Subcommand:
     """
 
     name: str
-    """The word that selects it; for a form, its name in messages."""
+    """The word that selects the subcommand; for a form of `check`, its name in messages."""
     module: str = ""
     """The full name of the module; empty: the word is only listed here, and starts another command."""
     help: str = ""
-    """What it does, in one line."""
+    """A line of help that says what the subcommand does."""
     examples: tuple[str, ...] = ()
-    """Whole commands, for the help."""
+    """Examples for the help, each a whole command."""
     description: str = ""
-    """The beginning of its help."""
+    """The text at the beginning of the subcommand's help."""
     takes_rest: bool = False
-    """Whether other words than its options are left to the model, whose configuration entries are options."""
+    """Whether words that are not options of the subcommand are left to the model, whose configuration entries are
+    options."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,18 +252,19 @@ class Command:
     """A command that has subcommands."""
 
     name: str
-    """As typed, such as `trace`."""
+    """The name of the command as it is typed, such as `trace`."""
     description: str
-    """What it does, in one sentence."""
+    """A sentence that says what the command does."""
     subcommands: tuple[Subcommand, ...]
-    """In the order of the help."""
+    """The subcommands, in the order of the help."""
     epilog: str = ""
-    """The end of its help."""
+    """The text at the end of the command's help."""
     bad_input: tuple[type[Exception], ...] = ()
-    """Errors, in addition to UsageError, that the user's input causes."""
+    """The kinds of errors, in addition to UsageError, that the user's input can cause."""
 
     def parser(self, words: Sequence[str] | None = None) -> Parser:
-        """The parser of the command, with the options of the subcommands named in `words` (None: all subcommands)."""
+        """Return the parser of the command, with the options of the subcommands named in `words` (None: of all
+        subcommands)."""
         parser = Parser(
             prog=self.name,
             description=self.description,
@@ -281,7 +287,7 @@ class Command:
         return parser
 
     def read(self, words: Sequence[str]) -> tuple[Callable[[argparse.Namespace], int], argparse.Namespace]:
-        """Read the command line: the function that does the work, and its arguments. Raises UsageError.
+        """Read the command line. Return the function that does the work, and the arguments for it. Raises UsageError.
 
         The arguments have a value for each option, `rest`, the words for a model, and `reserved`, the options that this
         model cannot have.
@@ -301,7 +307,8 @@ class Command:
         return module.run, argparse.Namespace(**values, rest=tuple(rest), reserved=("--help", "--version", *long))
 
     def run(self, words: Sequence[str], began: float | None = None) -> int:
-        """Run the command and return its exit code. `began` is its start by time.monotonic() (default: now)."""
+        """Run the command and return its exit code. `began` is the time of its start by time.monotonic() (default:
+        now)."""
         began = time.monotonic() if began is None else began
 
         def work(_signals: list[int]) -> int:
@@ -316,7 +323,8 @@ class Command:
 
 
 class _ShowVersion(argparse.Action):
-    """Prints the version and ends the command. The version is looked up only when it is printed."""
+    """The option `--version`, which prints the version and ends the command. The version is looked up only when it is
+    printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         print_lines([product()])
@@ -324,7 +332,7 @@ class _ShowVersion(argparse.Action):
 
 
 class _ModelNames:
-    """The names of the models; the models are imported only when the names are printed."""
+    """The names of the models as an object that imports the models only when it is printed."""
 
     def __str__(self) -> str:
         from isrcheck.models import registry

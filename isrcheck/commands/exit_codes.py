@@ -1,35 +1,38 @@
 """The exit codes of check, trace, conform and isrcheck. Importing them imports nothing else."""
 
 SAFE = DONE = 0
-"""No promise is broken; or the command has done its work."""
+"""The exit code if no promise is broken, or if the command has done its work."""
 
 DIFFERENT = 1
-"""Two traces differ."""
+"""The exit code if two compared traces differ."""
 
 USAGE = 2
-"""Bad input, or output that cannot be written: one line says what, where, and the cure."""
+"""The exit code for bad input, or for output that cannot be written: one line says what is wrong, where, and the
+cure."""
 
 UNDECIDED = 3
-"""A limit, a lost engine or a lack of evidence: no verdict."""
+"""The exit code if there is no verdict: a limit was reached, an engine was lost, or evidence is lacking."""
 
 UNEXPECTED = 10
-"""A recorded figure or counterexample was not found."""
+"""The exit code if a recorded figure or counterexample was not found again."""
 
 DEADLOCKED, VIOLATED, STUCK = 11, 12, 13
-"""A state without a step; a violated property; a state that is stuck, or a liveness property that is violated."""
+"""The exit codes if a state without a step is reachable, if a property is violated, and if a state is stuck or a
+liveness property is violated."""
 
 DIVERGED = 20
-"""A system, or the recording of one, differs from the model."""
+"""The exit code if a system, or the recording of a system, differs from the model."""
 
 NOTHING = 21
-"""There is nothing to compare."""
+"""The exit code if there is nothing to compare."""
 
 DISAGREE = 70
-"""Two engines disagree: an error in isrcheck."""
+"""The exit code if two engines disagree, which is an error in isrcheck."""
 
 INTERRUPTED = 130
-"""Ctrl-C ended the command."""
+"""The exit code if Ctrl-C ended the command."""
 
 
 class UndecidedError(Exception):
-    """An engine was lost during its work: its findings count, the rest is undecided. Ends with UNDECIDED."""
+    """Raised if an engine was lost during its work: its findings so far count, and the rest is undecided. The command
+    ends with UNDECIDED."""

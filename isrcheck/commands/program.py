@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 MOST_MESSAGE = 2000
-"""The longest message, in characters; a file can contain names of any length."""
+"""The most characters of a message that are printed, because a file can contain names of any length."""
 
 
 def version() -> str:
-    """The installed version of isrcheck."""
+    """Return the installed version of isrcheck, or "unknown"."""
     from importlib import metadata  # here, because a command needs it rarely and it takes a while to import
 
     try:
@@ -34,13 +34,14 @@ def version() -> str:
 
 
 def product() -> str:
-    """The name and the version of the product."""
+    """Return the name and the version of the product."""
     return f"isrcheck {version()}"
 
 
 def run(name: str, module: str) -> int:
-    """Run the command `name` and return its exit code: the function `main(words, began)` of `module`, which is imported
-    here. It gets no words (those of the process), and the start by time.monotonic()."""
+    """Import `module`, run the command `name` by calling the function `main(words, began)` of the module, and return
+    its exit code. `words` is None, for the words of the process, and `began` is the time of the start by
+    time.monotonic()."""
     began = time.monotonic()
 
     def leave(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
@@ -110,15 +111,15 @@ def _replace_what_cannot_be_encoded() -> None:
 
 
 def give_up_stdout() -> None:
-    """Discard all further output, after the reader of stdout closed the pipe. The exit code does not change."""
+    """Discard all further output on stdout, whose reader has closed the pipe. The exit code does not change."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)
 
 
 def print_lines(lines: list[str]) -> None:
-    """Print lines on stdout, which are safe to print. If the reader has closed the output, discard the rest and keep
-    the exit code. Raises UsageError if the output cannot be written."""
+    """Print lines on stdout; their characters must be safe to print. If the reader has closed the output, discard the
+    rest and keep the exit code. Raises UsageError if the output cannot be written."""
     try:
         print("".join(f"{line}\n" for line in lines), end="", flush=True)
     except BrokenPipeError:
@@ -138,7 +139,7 @@ def say(*lines: str) -> None:
 
 
 def complain(command: str, message: str) -> int:
-    """Print a message of a command on stderr as one escaped line; return the exit code of bad input."""
+    """Print the error message of a command on stderr as one escaped line, and return the exit code for bad input."""
     from isrcheck.commands.exit_codes import USAGE
     from isrcheck.models.messages import escaped
 
@@ -181,7 +182,8 @@ def guarded(
     bad_input: tuple[type[Exception], ...] = (),
     interrupted: str = "interrupted",
 ) -> int:
-    """Run the work of the command `name`, and return its exit code: every failure is one line on stderr and a code.
+    """Run the work of the command `name`, and return its exit code. Every failure becomes one line on stderr and an
+    exit code.
 
     `work` gets a list that is not empty after Ctrl-C. `bad_input` are errors that are reported like UsageError, and
     `interrupted` is what to say after Ctrl-C.

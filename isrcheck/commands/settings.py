@@ -1,8 +1,8 @@
 """Builds an instance from a command line: a model's name, its protocol, and a value for each of its entries.
 
-The parsed arguments (`ModelArguments`) of a command become an `Instance`; and an instance, the words that configure it.
-Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`, `--switch
-NAME=on`).
+The parsed arguments (`ModelArguments`) of a command become an `Instance`, and an instance becomes the words that
+configure it. Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set
+NAME=VALUE`, `--switch NAME=on`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isrcheck.models.messages import UsageError, nearest
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
-    """Return the named model, and the protocol in its name (published/kip_101); or the model in FILE.py. Raises
-    UsageError."""
+    """Return the model with the name on the command line, and the protocol that the name contains (published/kip_101),
+    or the model in FILE.py and None. Raises UsageError if there is no such model."""
     assert arguments.target is not None
     if arguments.target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.
@@ -38,7 +38,8 @@ def instance_of(arguments: ModelArguments) -> Instance:
 
 
 def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
-    """Return the protocol: that of `--protocol`, or `named`, which the model's name contains. Raises UsageError."""
+    """Return the protocol that `--protocol` names, or else `named`, which the model's name contains. Raises UsageError
+    if the two differ."""
     if named is not None and arguments.protocol is not None and named != arguments.protocol:
         raise UsageError(
             f"{arguments.target} already fixes the protocol ({named}); leave --protocol {arguments.protocol} out"
@@ -61,16 +62,17 @@ def swaps_of(arguments: ModelArguments) -> dict[str, str]:
 
 
 def pair(option: str, text: str) -> tuple[str, str]:
-    """Split the text of an option, NAME=VALUE, into both. Raises UsageError."""
+    """Split the text NAME=VALUE of an option into the name and the value. Raises UsageError for any other text."""
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
-        raise UsageError(f"{option} {text}: write it as {option} {form}")
+        raise UsageError(f"{option} {text}: not a name with a value; write it as {option} {form}")
     return name.strip(), value.strip()
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
+    """Return the model's name of an entry or a switch; `name` is this name or Kafka's (`min.insync.replicas`). Raises
+    UsageError if there is no such entry."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [key for key, value in model.entries.items() if value.is_switch or not is_switch]
     if entry not in candidates:
@@ -81,7 +83,8 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
 
 
 def _typed(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
-    """The name and text of every entry that the command line sets; several times if the entry is set several times."""
+    """Yield the name and the text of every entry that the command line sets. An entry that is set several times is
+    yielded several times."""
     for name, values in _own_options(model, arguments).items():
         yield from ((name, value) for value in values)
     for kind, texts in (("--set", arguments.settings), ("--switch", arguments.switches)):
@@ -117,13 +120,14 @@ def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[s
 
 
 def words_of_name(target: str, instance: Instance) -> list[str]:
-    """Return the words that name a model and its protocol."""
+    """Return the words of a command line that name a model and its protocol."""
     is_named = not instance.protocol.name or target.endswith(f"/{instance.protocol.name}")
     return [target] if is_named else [target, "--protocol", instance.protocol.name]
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """Return the words that set every entry whose value differs from the default."""
+    """Return the words of a command line that set every entry whose value differs from the default, and swap
+    actions."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

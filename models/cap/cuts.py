@@ -120,7 +120,7 @@ def more_in_sync_than_replicas(c):
 
 @initial
 def leader_with_all_replicas_in_sync(s, leader: Replica):
-    """Replica 0 leads; the other replicas are alike."""
+    """In the initial state, replica 0 leads; the other replicas are alike."""
     require(leader == 0)
     s.leads[leader] = True
     for member in range(s.replicas):
@@ -279,7 +279,8 @@ def leader_commits_entry(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, follower: Replica):
-    """The broker is the leader of record, and knows it."""
+    """The leader removes a follower that is behind from the ISR. The broker has to be the leader in the controller's
+    record, and to know the record's epoch."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(follower != leader and s.isr[leader][follower])
@@ -298,7 +299,8 @@ def epoch_start(s, leader):
 
 @action
 def leader_expands_isr(s, leader: Replica, follower: Replica):
-    """The follower has what is committed, and what was there when the leader was elected; it may lack later entries."""
+    """The leader adds a follower to the ISR. The follower has what is committed, and what the leader's log had at the
+    election; it may lack later entries."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(not s.isr[leader][follower])
@@ -342,7 +344,7 @@ def controller_elects(s, elected: Replica):
 
 @action
 def controller_elects_uncleanly(s, elected: Replica):
-    """The leader reaches no other member of the ISR."""
+    """No member of the ISR is on the controller's side: the controller elects a broker outside the ISR."""
     require(s.controller_epoch < s.elections)
     require(s.unclean_so_far < s.unclean_elections)
     require(all(s.is_away[member] for member in range(s.replicas) if s.controller_isr[member]))
@@ -355,7 +357,7 @@ def controller_elects_uncleanly(s, elected: Replica):
 
 @action(fair="broker")
 def broker_learns_leader(s, broker: Replica):
-    """The cut has healed."""
+    """The cut has healed: a broker that was away hears of the controller's leader."""
     require(not s.is_away[broker])
     require(s.leader_epoch[broker] < s.controller_epoch)
     learn_leader(s, broker)

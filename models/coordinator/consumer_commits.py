@@ -40,7 +40,7 @@ from isrcheck.models.language.model import assemble
 
 
 class Reset(Spelled):
-    """Where a consumer begins without a committed offset: `auto.offset.reset`."""
+    """The values of `auto.offset.reset`: where a consumer begins if no offset is committed."""
 
     EARLIEST = 0
     LATEST = 1

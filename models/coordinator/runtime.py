@@ -311,7 +311,8 @@ def coordinator_handles_high_watermark(s, broker: Replica):
 
 @action
 def coordinator_unloads(s, broker: Replica):
-    """The event that was queued when leadership was lost. Kafka: CoordinatorRuntime.scheduleUnloadOperation."""
+    """The coordinator handles the event that was queued when its broker lost leadership, and drops its state. Kafka:
+    CoordinatorRuntime.scheduleUnloadOperation."""
     require(s.unload_is_queued[broker])
     s.unload_is_queued[broker] = False
     forget(s, broker)

@@ -39,7 +39,8 @@ STAND_INS = {
     **dict.fromkeys(("4.0", "4.0.0", "4.0.1", "4.1"), "3.0 stands for it"),
     "4.4": "4.3 stands for it",
 }
-"""Which generation stands for a release that has none of its own. The defaults of `3.0` are those of 3.0.1."""
+"""For each release without a generation of its own, the generation that stands for it. The defaults of `3.0` are those
+of 3.0.1."""
 
 MODEL = assemble(
     "exactly_once",

@@ -315,7 +315,8 @@ def producer_resolves_sequence(s, partition: Partition):
 
 @action
 def producer_restarts(s):
-    """A new session with a new producer id, which knows no unfinished batches. Their requests may still arrive."""
+    """The producer restarts: a new session with a new producer id, which knows no unfinished batches. Requests of these
+    batches may still arrive."""
     require(s.session < s.restarts)
     s.producer_id += 1
     begin_session(s)
@@ -352,7 +353,7 @@ def begin_session(s):
 
 
 def arrives(s, batch):
-    """The request is the next one on its connection: requests of one connection are handled in their order."""
+    """The request of this batch arrives next on its connection, whose requests are handled in their order."""
     return travels(s, batch) and not any(
         s.request[b] == s.request[batch] and is_of_same_queue(s, b, batch) for b in range(s.batches) if b < batch
     )

@@ -274,12 +274,12 @@ class State:
 
 
 RARE_BUDGETS = ("overlapping_blocks_left", "deadlines_in_flight_left")
-"""These have no cell if they are 0."""
+"""The budgets that have no cell in the state if they are 0."""
 
 
 @initial
 def nothing_sent(configuration):
-    """Empty logs, a producer with its first id, and the whole budgets."""
+    """The initial state: empty logs, a producer with its first id, and no budget used."""
     budgets = [name for name in vars(State) if name.endswith("_left")]
     left = {name: getattr(configuration, name.removesuffix("_left")) for name in budgets}
     yield left | {name: [left[name]] * (left[name] > 0) for name in RARE_BUDGETS}
@@ -297,19 +297,21 @@ def work_is_done(s):
 
 @contradiction
 def idempotence_without_acks_all(configuration):
-    """Kafka's client refuses to start: idempotence needs acks=all."""
+    """Kafka's client refuses to start: idempotence needs acks=all; set --acks all, or --enable-idempotence false."""
     return configuration.enable_idempotence == Truth.TRUE and configuration.acks != Acks.ALL
 
 
 @contradiction
 def idempotence_without_retries(configuration):
-    """Kafka's client refuses to start: idempotence needs retries."""
+    """Kafka's client refuses to start: idempotence needs retries; set --retries 2147483647, or
+    --enable-idempotence false."""
     return configuration.enable_idempotence == Truth.TRUE and configuration.retries == Retries.NONE
 
 
 @contradiction
 def more_in_flight_than_remembered(configuration):
-    """Kafka's client refuses to start: idempotence allows as many requests in flight as batches are remembered."""
+    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as batches are remembered;
+    lower --max-in-flight-requests, or set --enable-idempotence false."""
     return (
         configuration.enable_idempotence == Truth.TRUE
         and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache
@@ -352,7 +354,7 @@ def travels(s, batch):
 
 
 def is_of_same_queue(s, one, other):
-    """Two batches of one session go to the same partition."""
+    """The two batches belong to the same session and go to the same partition."""
     return s.batch_partition[one] == s.batch_partition[other] and s.batch_session[one] == s.batch_session[other]
 
 

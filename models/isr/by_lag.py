@@ -50,7 +50,7 @@ class Configuration:
 
 
 class Written(Domain, size=lambda configuration: configuration.burst + 1):
-    """How many records the producer writes."""
+    """A number of records that the producer writes at once."""
 
 
 class State:

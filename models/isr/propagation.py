@@ -59,7 +59,7 @@ class Follower(Domain, size="followers"):
 
 
 class Watched(Domain, size=2):
-    """Whether a change is the one whose age is measured."""
+    """Whether a change of the ISR is the watched one, whose age is measured."""
 
 
 class Controller(IntEnum):

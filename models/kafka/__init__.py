@@ -1,4 +1,5 @@
 """Kafka's replication of one partition, in several generations: generations.py has its `MODEL`.
 
-Whoever needs only the values of its switches, or the library of known failures, does without that module.
+Code that needs only the values of the model's switches, or the library of known failures, does not import
+generations.py.
 """

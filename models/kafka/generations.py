@@ -33,13 +33,15 @@ from isrcheck.models.language.model import assemble
 
 PARTITION = [clients, leader]
 CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, zookeeper, bounces, faults]
-"""Up to 2.4: the leader writes the ISR of record itself."""
+"""The actions up to 2.4, where the leader itself writes the ISR to ZooKeeper."""
 
 ALTER_ISR = [*PARTITION, follower, zookeeper, faults, alter_partition]
-"""2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
+"""The actions of 2.8 with ZooKeeper, where the leader asks the controller to change the ISR, and followers truncate on
+fetch."""
 
 KRAFT = [*PARTITION, follower, faults, alter_partition, kraft]
-"""Since 3.3: brokers are fenced, read a log of metadata records, and restart in another way than in `faults`."""
+"""The actions since 3.3, where brokers are fenced, read a log of metadata records, and restart differently from
+`faults`."""
 
 GENERATION_0_11 = {
     "TRUNC": Truncation.KIP101,
@@ -113,7 +115,8 @@ STAND_INS = {
     "4.2": "4.1 stands for it",
     **dict.fromkeys(("4.4", "4.5"), "4.3 stands for it"),
 }
-"""Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
+"""For each release without a generation of its own, the generation that stands for it. `check --config` knows patch
+releases as well."""
 
 GENERATIONS = {
     "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),

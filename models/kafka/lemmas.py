@@ -103,7 +103,8 @@ def elects_cleanly_with_zookeeper(configuration):
 
 
 def elects_cleanly_with_kraft(configuration):
-    """The same for a KRaft controller, with the repairs of missed_demotion.md, stale_record.md and KAFKA-18991."""
+    """As `elects_cleanly_with_zookeeper`, for a KRaft controller, with the repairs of missed_demotion.md,
+    stale_record.md and KAFKA-18991."""
     return (
         configuration.CONTROLLER == Controller.KRAFT
         and configuration.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
@@ -152,7 +153,8 @@ def keeps_what_is_written(configuration):
 
 
 def joins_isr_with_all(configuration):
-    """In addition, a follower needs every record before the leader's epoch to join the ISR (KAFKA-7128)."""
+    """As `keeps_what_is_written`, and a follower needs every record from before the leader's epoch to join the ISR
+    (KAFKA-7128)."""
     return keeps_what_is_written(configuration) and configuration.EXPAND_EPOCH_START
 
 
@@ -303,7 +305,7 @@ def is_choice(s, leader, epoch, choice):
 
 
 def has(s, leader, epoch, choice, r):
-    """The replica is in this ISR."""
+    """The replica is in the ISR with which the leader of the epoch may commit, as `choice` names it."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
     if choice == MAXIMAL:

@@ -35,7 +35,7 @@ from isrcheck.models.language import NONE, action, leads_to, require, weak_fairn
 from isrcheck.models.language.model import assemble
 
 generations = importlib.import_module("isrcheck.models.kafka.generations")
-"""The generations of the model `kafka`, which these have in common with it."""
+"""The module with the generations of the model `kafka`, which this model has as well."""
 
 PAIR = ("follower", "leader")
 
@@ -189,7 +189,7 @@ def last_stable_offset_advances(s):
 
 
 def _without_losses(model):
-    """The model without the actions `LOST`, in every generation."""
+    """Return the model without the actions in `LOST`, in every generation."""
     protocols = {}
     for name, protocol in model.protocols.items():
         chosen = zip(model.actions, protocol.alternatives, strict=True)
@@ -199,7 +199,7 @@ def _without_losses(model):
 
 
 def _generations():
-    """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
+    """Return the generations of `kafka`. Here, 2.8 has the rule for the high watermark that was repaired in 3.1."""
     for name, generation in generations.MODEL.protocols.items():
         switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:

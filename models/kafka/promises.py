@@ -63,7 +63,8 @@ def nothing_was_promised(s):
 
 
 def failures(s):
-    """What KIP-966 counts: losses of data or, with claimed_failures=UNCLEAN_SHUTDOWN, every unclean shutdown."""
+    """The number of failures that KIP-966 counts: losses of data or, with claimed_failures=UNCLEAN_SHUTDOWN, every
+    unclean shutdown."""
     losses = s.power_losses - s.power_losses_left + s.disk_losses - s.disk_losses_left
     losses += s.folder_deletions - s.folder_deletions_left
     return losses + (s.crashes - s.crashes_left if s.claimed_failures == Failure.UNCLEAN_SHUTDOWN else 0)
@@ -113,7 +114,8 @@ def offsets_ordered(s):
 
 
 def is_judged(s, r):
-    """A broker that lost data and is down is judged only when it is back: until then, others may be preferred."""
+    """The promises are checked at this broker. A broker that lost data and is down is left out until it is back,
+    because the controller may prefer other brokers until then."""
     return s.CONTROLLER == Controller.ZOOKEEPER or s.is_up[r] or s.stopped_by[r] != Stop.LOSS
 
 

@@ -18,7 +18,7 @@ from isrcheck.models.language import NONE, sometimes
 from isrcheck.models.language.model import assemble
 
 generations = importlib.import_module("isrcheck.models.kafka.generations")
-"""The generations of the model `kafka`, which these have in common with it."""
+"""The module with the generations of the model `kafka`, which this model has as well."""
 
 
 def can_commit(configuration):
@@ -28,12 +28,12 @@ def can_commit(configuration):
 
 
 def failures(configuration):
-    """How many brokers can fail in the same way."""
+    """Return how many brokers can fail in the same way."""
     return max(configuration.crashes, configuration.power_losses, configuration.disk_losses)
 
 
 def elects(configuration):
-    """The bounds have elections. Whether anything can cause one is what the goals have to show."""
+    """Whether the bounds permit elections. The properties below have to show that something can cause an election."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 

@@ -23,9 +23,9 @@ def read_expression(instance: Instance, text: str) -> Function:
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """The names that an expression can use, with their values: helpers, whole numbers, enumerations and domains of the
-    model's files. Also the names that it cannot use, because the functions of the instance's protocol disagree on their
-    values.
+    """Return the names that a typed expression can use, with their values: helpers, whole numbers, enumerations and
+    domains of the model's files. Also return the names that it cannot use, because they have different values in
+    different files of the instance's protocol.
     """
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
@@ -43,7 +43,8 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
 
 
 def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
-    """The global names and values in the files of these functions and of the functions that they call."""
+    """Yield the global names and their values in the files of the given functions and of all functions that they
+    call."""
     read: set[int] = set()
     for function in with_callees(functions):
         names = function.names

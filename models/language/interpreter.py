@@ -32,22 +32,22 @@ OPERATIONS: Mapping[ir.Operation, Callable[[int, int], int]] = {
 }
 
 Argument: TypeAlias = int | list[int] | Members | str
-"""The value of a variable: a number, the cells of a state, a subset, or the name of the action that was taken."""
+"""The value that a variable can have: a number, the cells of a state, a subset, or the name of the taken action."""
 
 
 class UnknownVariableError(Exception):
-    """The value of an expression depends on a variable that has none."""
+    """Raised if the value of an expression depends on a variable without a value."""
 
 
 class Interpreter:
-    """Evaluates the routines of one instance."""
+    """Evaluates routines for one instance, whose configuration it uses."""
 
     def __init__(self, instance: Meanings) -> None:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
-        """Execute a routine, and return its value, if it has one. An action changes the cells of its state.
-        An argument can be unknown (None).
+        """Execute a routine, and return its value, or None if it has no value. An action changes the cells of its
+        state. None stands for an unknown argument.
 
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if an unknown argument is used.
@@ -55,8 +55,8 @@ class Interpreter:
         return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: ir.Expression, values: Mapping[ir.Variable, Argument] = {}) -> int:
-        """The value of an expression, given the values of its variables. Raises UnknownVariableError if a variable has
-        no value, and ModelError as for `call`."""
+        """Return the value of an expression, given the values of variables. Raises UnknownVariableError if a variable
+        in it has no value, and ModelError as `call` does."""
         return Evaluation(self, {**values}).value(expression)
 
 
@@ -114,14 +114,14 @@ class Evaluation:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def held(self, variable: ir.Variable) -> Argument:
-        """The value of a variable. Raises UnknownVariableError."""
+        """Return the value of a variable. Raises UnknownVariableError if it has none."""
         argument = self.values.get(variable)
         if argument is None:
             raise UnknownVariableError(variable.name)
         return argument
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression; a truth value is one of Python's."""
+        """Return the value of an expression. A truth value is Python's True or False."""
         match expression:
             case ir.Constant(value):
                 return value
@@ -181,7 +181,7 @@ class Evaluation:
                 return self.value(lowered_expression(expression))
 
     def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
-        """The first part whose truth is decisive, or the last part."""
+        """Return the value of the first part whose truth value is `decisive`, or else the value of the last part."""
         number = 0
         for part in parts:
             number = self.value(part)
@@ -190,7 +190,7 @@ class Evaluation:
         return number
 
     def gathered(self, fold: ir.Fold) -> int:
-        """The value of a fold."""
+        """Return the value of a fold: all, any, sum, min or max of the values that its generators give."""
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
             case ir.Gathering.ALL:
@@ -203,7 +203,7 @@ class Evaluation:
         return (min if fold.gathering is ir.Gathering.LEAST else max)(numbers, default=default)
 
     def generated(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Iterator[int]:
-        """The values of a fold, in their order."""
+        """Yield the values of `body` for all values of the generators' variables, in order."""
         if not generators:
             yield self.value(body)
             return
@@ -214,31 +214,33 @@ class Evaluation:
                 yield from self.generated(others, body)
 
     def range(self, numbers: ir.Range) -> range:
-        """The numbers of a range."""
+        """Return the numbers of a range as a Python range."""
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
-        """The argument of a call: a number, a state, a subset, or the taken action."""
+        """Return the argument that a call passes: a number, a state, a subset, or the taken action; None if it is
+        unknown."""
         match expression:
             case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)
         return self.value(expression)
 
     def place(self, cell: ir.Cell) -> tuple[list[int], int]:
-        """The cells of a state, and the position of a cell in them."""
+        """Return the cells of the state to which `cell` belongs, and the position of `cell` among them."""
         cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)
         return cells, layout.position([self.value(index) for index in cell.indices], cells)
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:
-    """The arguments of the action of a step, without the state."""
+    """Return the arguments with which a step calls its action, without the state."""
     choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
     return [choice.argument(ordinal) for choice, ordinal in choices]
 
 
 def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
-    """A function that does what a routine says, and is called like one of the model: with a state and arguments."""
+    """Return a Python function that executes a routine. It is called like a function of the model, with a state and
+    arguments."""
 
     def function(state: State, *arguments: int | Members) -> int | None:
         instance, cells = parts_of(state)
@@ -248,14 +250,15 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
 
 
 class Determined:
-    """The expressions of one instance that its configuration determines."""
+    """Tells which expressions have the same value in every state of one instance, because its configuration determines
+    them."""
 
     def __init__(self, instance: Instance) -> None:
         self._interpreter = Interpreter(instance)
         self._numbers: dict[ir.Expression, int | None] = {}
 
     def number(self, expression: ir.Expression) -> int | None:
-        """The value of an expression."""
+        """Return the value of an expression; None if the configuration does not determine it."""
         if expression not in self._numbers:
             try:
                 self._numbers[expression] = int(self._interpreter.value(expression))
@@ -264,7 +267,8 @@ class Determined:
         return self._numbers[expression]
 
     def truth(self, condition: ir.Expression) -> bool | None:
-        """Whether a condition is true. A conjunction is false if one part is, even if another part is unknown."""
+        """Return whether a condition is true; None if the configuration does not determine it. A conjunction with a
+        false part is false, even if another part is unknown."""
         match condition:
             case ir.Not(operand):
                 truth = self.truth(operand)

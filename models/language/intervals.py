@@ -20,13 +20,15 @@ from isrcheck.models.language.ir.nodes import operands
 from isrcheck.models.messages import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
-"""The range of computed numbers: less than that of the kernels' 64-bit arithmetic, so that nothing wraps around."""
+"""The range to which computed numbers are limited. It is smaller than that of 64-bit arithmetic, so that nothing wraps
+around in the kernels."""
 
 MOST_WORK = 200_000
-"""The number of evaluated expressions after which a model is refused because its loops are too long."""
+"""The most expressions that are evaluated for a model. A model that needs more is refused, because its loops are too
+long."""
 
 Interval = tuple[int, int]
-"""The least and the greatest value, both included."""
+"""An interval: the least and the greatest number, both included."""
 
 Locals = dict[ir.Variable, Interval]
 
@@ -34,7 +36,7 @@ TRUTH: Interval = (0, 1)
 
 
 class Intervals:
-    """The intervals of the numbers that functions compute; each function is evaluated once per combination of
+    """Computes the intervals of the numbers that functions compute. Each function is evaluated once per combination of
     arguments.
 
     `named` holds the interval of every field and every configuration entry by its name; `size_of` gives the number of
@@ -70,7 +72,7 @@ class Intervals:
         far = interval[1] if interval[1] > MOST else interval[0]
         size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
         what = f"`{node.span.shown}` can reach {size}, outside -2**62..2**62-1"
-        return self._refuse(node, what, "add less to it, or bound it with min(...) and max(...)")
+        return self._refuse(node, what, "add less to the number, or bound the number with min(...) and max(...)")
 
     def _refuse(self, node: ir.Node, what: str, hint: str) -> NoReturn:
         raise LanguageError(f"{node.span.place}: in {self.routine.name}: {what}; {hint}")
@@ -78,7 +80,8 @@ class Intervals:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ir.Statement], locals_: Locals) -> Locals | None:
-        """The intervals of the locals after these statements, given those before; None if every path returns."""
+        """Return the intervals of the locals after the statements, given the intervals before them; None if every path
+        returns."""
         after: Locals | None = locals_
         for statement in statements:
             if after is None:
@@ -115,7 +118,7 @@ class Intervals:
         return None if ends.count(None) == len(ends) else _met(*ends)
 
     def _loop(self, loop: ir.Loop, locals_: Locals) -> Locals:
-        """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
+        """Return the intervals of the locals after a loop. Iterations are followed until one changes no interval."""
         _, rounds, variable = self._range(loop.range, locals_)
         for _ in range(rounds):
             before, locals_ = locals_, _met(locals_, self._block(loop.body, locals_ | {loop.variable: variable}))
@@ -124,7 +127,7 @@ class Intervals:
         return locals_
 
     def _range(self, numbers: ir.Range, locals_: Locals) -> tuple[int, int, Interval]:
-        """The least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
+        """Return the least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
         first, end = self.value(numbers.first, locals_), self.value(numbers.end, locals_)
         least, most = max(0, end[0] - first[1]), max(0, end[1] - first[0])
         return least, most, (first[0], max(first[0], end[1] - 1))
@@ -132,12 +135,13 @@ class Intervals:
     # ------------------------------------------------------------------------------------------------------ expressions
 
     def value(self, expression: ir.Expression, locals_: Locals) -> Interval:
-        """The interval of an expression, given those of the locals. Raises LanguageError."""
+        """Return the interval of an expression, given the intervals of the locals. Raises LanguageError if a number may
+        be too large."""
         self.work += 1
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"computing the ranges of its numbers takes more than {MOST_WORK} evaluations",
+                f"computing the ranges of the numbers in this function takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         match expression:
@@ -225,8 +229,10 @@ class Intervals:
             least, most, inner[generator.variable] = self._range(generator.range, inner)
             is_filtered |= bool(generator.conditions) or least < most
             if is_extremum and not least and default is None:
-                what = f"`{fold.span.shown}` has no element if its range is empty, and then no value"
-                self._refuse(fold, what, f"say what it is then: {fold.gathering.value}((... for ...), default=0)")
+                what = f"`{fold.span.shown}` has no value if its range is empty"
+                self._refuse(
+                    fold, what, f"give the value for that case: {fold.gathering.value}((... for ...), default=0)"
+                )
             rounds *= most
             if not rounds:  # the element is never evaluated
                 return default or ((0, 0) if fold.gathering is ir.Gathering.SUM else TRUTH)
@@ -242,20 +248,21 @@ class Intervals:
 
 
 def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
-    """The interval of an operation that is monotonic in each number, if the other number does not change its sign."""
+    """Return the interval of an operation on two numbers that is monotonic in each number while the other keeps its
+    sign."""
     values = [operation(a, b) for a in left for b in right]
     return min(values), max(values)
 
 
 def hull(*several: Interval | None) -> Interval:
-    """The smallest interval that contains these; None contains no number."""
+    """Return the smallest interval that contains the given intervals; None stands for an interval without a number."""
     intervals = [interval for interval in several if interval is not None]
     return min(low for low, _ in intervals), max(high for _, high in intervals)
 
 
 def _met(*ends: Locals | None) -> Locals:
-    """The intervals of locals where paths with the ends `ends` meet; None: the path returns. Locals that a path leaves
-    unassigned stay unread."""
+    """Return the intervals of the locals where paths meet; `ends` has the intervals at the end of each path, or None
+    for a path that returns. A local that some path leaves unassigned is left out, because it is never read."""
     met: Locals = {}
     for end in ends:
         for variable, interval in (end or {}).items():

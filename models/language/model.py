@@ -77,10 +77,11 @@ MOST_BITS_OF_ARGUMENTS = 60
 """The most bits of a number that stands for a combination of arguments of a generator of initial states."""
 
 RESERVED = ("cells", "items")
-"""Names that states and configurations use themselves, as they do names that start with an underscore."""
+"""The names that a model cannot declare, because states and configurations use them. A model cannot declare names that
+start with an underscore either."""
 
 CHANGES_OF_QUEUES = ("append", "popleft", "clear")
-"""Names that a part of a record cannot have, because queues of records use them."""
+"""The names that a part of a record cannot have, because they are methods of queues of records."""
 
 IMPLICIT_PROPERTIES = ("in_range", "deadlock")
 """The names of the properties that every model has without declaring them (see the end of this file)."""
@@ -95,7 +96,8 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """In this context, an exception of an author's plain Python becomes a ModelError: path, line, `what`, reason."""
+    """Within this context, an exception in plain Python of the model's author becomes a ModelError that has the path,
+    the line, `what` failed, and the reason."""
     try:
         yield
     except MemoryError:
@@ -111,13 +113,14 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain Python function of the model's author, with errors as in `author_errors`."""
+    """Call a plain Python function of the model's author, and turn its exceptions into ModelErrors as `author_errors`
+    does."""
     with author_errors(path, what):
         return function(*arguments)
 
 
 class Configuration:
-    """One immutable configuration: an attribute for every entry that the model declares."""
+    """One immutable configuration, with an attribute for every entry that the model declares."""
 
     __slots__ = ("_values",)
     _values: Mapping[str, int]
@@ -136,7 +139,7 @@ class Configuration:
         raise AttributeError("a configuration is immutable")
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """The entries and their values, in the order of their declaration."""
+        """Return the names of the entries with their values, in the order of declaration."""
         return iter(self._values.items())
 
     def __eq__(self, other: object) -> bool:
@@ -150,7 +153,7 @@ class Configuration:
 
 
 def spell(entry: Entry, value: int) -> str:
-    """Return a value of a configuration entry as the command line and reports write it."""
+    """Return the text of an entry's value, as the command line and reports write it."""
     if entry.values is bool:
         return "on" if value else "off"
     if entry.values is not None:
@@ -179,7 +182,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
 
 
 def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
-    """Raise UsageError if the entry with this name can have this value in no configuration."""
+    """Raise UsageError if the value is outside the range that the entry with this name declares."""
     if value < entry.least or (entry.most is not None and value > entry.most):
         most = "any size" if entry.most is None else str(entry.most)
         raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
@@ -199,9 +202,9 @@ class Property:
     applies: Callable[[Any], bool] | None
     every_length: bool = False
     premise: Function | None = None
-    """For `leads_to`: the predicate of the states from which the property must become true."""
+    """For `leads_to`, the premise: after a state in which it is true, the property must become true."""
     fair: tuple[Fairness, ...] | None = None
-    """The fairness that a liveness property assumes; None: that of the actions."""
+    """The fairness that a liveness property assumes; None if it assumes the fairness that the actions declare."""
 
     @property
     def of_steps(self) -> bool:
@@ -210,7 +213,7 @@ class Property:
 
     @property
     def meaning(self) -> list[Any]:
-        """The part of it that counts in the digest of a model."""
+        """The data of the property that count in the digest of a model."""
         arguments = [
             None if predicate is None else digest.of_routine(predicate.routine)
             for predicate in (self.permitted, self.premise)
@@ -229,23 +232,24 @@ class Action:
 
     @property
     def parameters(self) -> tuple[Variable, ...]:
-        """The parameters of the action without the state; one value for each makes one step."""
+        """The parameters of the action without the state. Each combination of their values is one step."""
         return self.alternatives[0].arguments
 
     @property
     def domains(self) -> dict[str, type[Domain] | type[Subset] | None]:
-        """The domain of each parameter."""
+        """The domain of each parameter, by the parameter's name."""
         return {parameter.name: parameter.domain for parameter in self.parameters}
 
     @property
     def shows(self) -> str | None:
-        """The format of a step's printed arguments; None: one after the other."""
+        """The format in which a step's arguments are printed; None if they are printed one after the other."""
         mark = self.alternatives[0].mark
         return mark.shows if mark is not None else None
 
     @property
     def meaning(self) -> list[Any]:
-        """The part of it that counts in the digest of a model: traces show the names of its parameters."""
+        """The data of the action that count in the digest of a model. Names of parameters count, because traces show
+        them."""
         fair = [False if function.mark is None else function.mark.fair for function in self.alternatives]
         each = [value if isinstance(value, bool) else list(map(str, names_of(value))) for value in fair]
         routines = [digest.of_routine(function.routine) for function in self.alternatives]
@@ -254,7 +258,8 @@ class Action:
 
 @dataclass(frozen=True)
 class Protocol:
-    """One variant of a model as data: values of switches, and the alternative of each action (None: no action)."""
+    """One variant of a model as data: the values of switches, and the number of the alternative of each action (None if
+    the variant lacks the action)."""
 
     name: str
     says: str
@@ -280,17 +285,18 @@ class Model:
     sources: Mapping[str, str]
     """The model's files, each with the path by which an import finds it."""
     reader: Reader = field(repr=False)
-    """The reader of the model's functions, which knows the meanings of the names in their modules."""
+    """The reader of the model's functions, which keeps the values of the global names in their modules."""
     stand_ins: Mapping[str, str]
-    """The messages about releases without a protocol of their own: which protocol stands for each."""
+    """For each release without a protocol of its own, a message that says which protocol stands for it."""
     generators: tuple[Function, ...] = ()
-    """The functions that make initial states of the default state; without any, `start` yields them."""
+    """The functions that make the initial states out of the default state; without such functions, `start` yields the
+    initial states."""
     terminals: tuple[Function, ...] = ()
     """Predicates of a state: where one is true, a state without a step is not a deadlock."""
     constraints: tuple[Function, ...] = ()
     """Predicates of a state: steps are taken only from states in which all of them are true."""
     groups: Mapping[str, Group] = field(default_factory=dict)
-    """The records, each of which is a field for each of its parts."""
+    """The fields that hold records; each part of a record is a field of its own in `fields`."""
 
     def __repr__(self) -> str:
         protocols = f", protocols {', '.join(self.protocols)}" if len(self.protocols) > 1 else ""
@@ -339,24 +345,26 @@ class Model:
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
-        """FILE:LINE of what gives a field its initial value: the `@initial` function, or the field."""
+        """Return FILE:LINE of the code that gives a field its initial value: the `@initial` function or, without one,
+        the field."""
         if self.start is None:
             return self.place_of(field_name)
         return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
 
     @cached_property
     def domains(self) -> tuple[type[Domain], ...]:
-        """The domains that the model's functions name, each once."""
+        """The domains that the model's functions name, without repetition."""
         nodes = (node for function in self.reader.everything() for node in visit(function.routine.body))
         return tuple(dict.fromkeys(node.domain for node in nodes if isinstance(node, Size)))
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """Sizes of domains, and ranges of fields and entries, for which all computed numbers stay in range."""
+        """The cases for which all computed numbers are known to stay in range: in each, sizes of domains, and ranges of
+        fields and entries. `Instance` appends to this list."""
         return []
 
     def place_of(self, field_name: str) -> str:
-        """FILE:LINE of the declaration of a field, or of a part of a record."""
+        """Return FILE:LINE of the declaration of a field, or of a part of a record."""
         name, _, part = field_name.partition(".")
         if part:
             return place_in(self.path, self.groups[name].record.__name__, part)
@@ -377,14 +385,15 @@ class Model:
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return which protocol stands for this release, or for that of this patch; empty if no protocol does."""
+        """Return the message that says which protocol stands for the release `name`, or for the release of which `name`
+        is a patch; empty if no protocol does."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError for a value that is not the chosen protocol's, if the entry is a switch that shapes the
-        state and differs between protocols: then their actions also differ.
+        """Raise UsageError if a switch that shapes the state gets a value other than the chosen protocol's, although
+        protocols differ in this switch: then their actions also differ.
         """
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
@@ -438,7 +447,7 @@ def _digest_of_file(file: str) -> str:
 
 
 def _elements_of(domain: type[Domain] | type[Subset]) -> type[Domain]:
-    """The domain of the elements that a parameter takes, or of which it takes subsets."""
+    """Return the domain of a parameter's elements; for a Subset, the domain of which it takes subsets."""
     return domain.of if issubclass(domain, Subset) else domain
 
 
@@ -452,14 +461,14 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
     declared = declared_in(holder)
     for key, value in declared.items():
         if isinstance(value, Contents) or (isinstance(value, type) and issubclass(value, Record)):
-            what = f"`{escaped(key)}` is what a field holds, not a field"
+            what = f"`{escaped(key)}` is declared as the values of a field, not as a field"
             raise LanguageError(f"{place_in(path, name, key)}: {what}; write {key} = field(values={shown(value)})")
     return {key: value for key, value in declared.items() if isinstance(value, kind)}
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Objects with decorators of these kinds by name, in the order of modules and lines. Of several modules, imported
-    objects are left out, because the modules import from each other."""
+    """Return the objects with decorators of these kinds by name, in the order of modules and lines. If there are
+    several modules, imported objects are left out, because the modules import from each other."""
     marked = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -472,7 +481,8 @@ def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
 
 
 def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, FunctionType]:
-    """Decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a function."""
+    """Return the decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a
+    function."""
     functions = _marked(modules, *kinds)
     for name, value in functions.items():
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
@@ -511,8 +521,8 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
             is_declared = any(is_of_the_language(decorator, vars(module)) for decorator in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
-                    f"{path}:{definition.lineno}: {definition.name} is declared but not in the module;"
-                    " declare it once, outside any block, class or function"
+                    f"{path}:{definition.lineno}: {definition.name} is declared, but the loaded module"
+                    " does not have it; declare it once, outside any block, class or function"
                 )
 
 
@@ -591,8 +601,8 @@ def assemble(
     generators = tuple(reader.read(python) for python in marked if _is_generator(python))
     starts = [start for start in marked if not _is_generator(start)]
     if len(starts) + bool(generators) > 1:
-        what = ", of the configuration and of a state; keep one form" if generators else "; keep one"
-        raise LanguageError(f"{path}:1: several @initial functions{what}")
+        what = ", some of the configuration and some of a state; keep one form" if generators else "; keep one"
+        raise LanguageError(f"{path}:1: there are several @initial functions{what}")
     terminals = tuple(map(reader.read, _functions(bases, Kind.TERMINAL).values()))
     constraints = tuple(map(reader.read, _functions(bases, Kind.CONSTRAINT).values()))
     _nothing_lost([*bases, *modules])
@@ -605,7 +615,8 @@ def assemble(
         )
         unknown = set(switches) - set(entries)
         if unknown:
-            raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
+            what = f"protocol {protocol} sets {', '.join(sorted(unknown))}, which the model does not declare"
+            raise ModelError(f"{path}: {what}; declare it as a switch")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         says = inspect.getdoc(own_modules[0] if len(own_modules) == 1 else bases[0]) or ""
         protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)
@@ -634,7 +645,8 @@ def assemble(
 
 
 def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
-    """The fields of a state; a record is one for each of its parts, `record.part`. Raises LanguageError."""
+    """Return the fields of a state, in which a record becomes one field, `record.part`, for each of its parts. Raises
+    LanguageError for an invalid record."""
     fields: dict[str, Field] = {}
     for name, group in declared.items():
         if isinstance(group, Field):
@@ -669,7 +681,8 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """The queue of one part of the records in a queue: the parts of a record have one place. Raises LanguageError."""
+    """Return the queue that holds one part of the records of a queue; all parts of a record are at the same place of
+    their queues. Raises LanguageError for a part that a queue cannot hold."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -684,7 +697,7 @@ def _is_generator(start: Any) -> bool:
 
 
 def _modules_of(modules: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
-    """The modules that a variant names."""
+    """Return the modules that a base or a variant names, as a tuple."""
     return (modules,) if isinstance(modules, ModuleType) else tuple(modules or ())
 
 
@@ -727,7 +740,7 @@ def _shown_parameters(action: Action) -> None:
 
 
 def _question(reader: Reader, name: str, function: Function, what: str, predicate: Any) -> Function | None:
-    """The predicate of states that is the argument `what` of a property; None without this argument."""
+    """Return the predicate of states that is the argument `what` of the property `name`; None without this argument."""
     if predicate is None:
         return None
     read = reader.read(predicate) if type(predicate) is FunctionType else None
@@ -748,7 +761,8 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
     permitted = _question(reader, name, function, "permitted", mark.permitted)
     premise = _question(reader, name, function, "when", mark.when)
     if mark.applies is not None and not callable(mark.applies):
-        raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
+        what = f"{name} has an applies= that is not a function"
+        raise LanguageError(f"{function.path}:{function.line}: {what}; give applies= a function of the configuration")
     if mark.every_length and mark.kind in WHOLE:
         raise LanguageError(
             f"{function.path}:{function.line}: {name} is @{mark.kind.value}, which only a search decides, not a proof;"
@@ -766,7 +780,8 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 
 
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
-    """Why a field with these sizes and this range is impossible, and the cure; empty if it is possible."""
+    """Return why a field with these sizes and this range is impossible, and the cure; empty if the field is
+    possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
         return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
     if any(size < 0 for size in sizes):
@@ -853,7 +868,7 @@ class Instance:
         return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
     def _repr_pretty_(self, printer: Any, _is_cycle: bool) -> None:
-        """The text that Hypothesis prints for it in a failing example."""
+        """Print the instance as Hypothesis shows it in a failing example."""
         printer.text(repr(self))
 
     @cached_property
@@ -939,12 +954,13 @@ class Instance:
 
     @cached_property
     def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
-        """For each action its parameters, with their numbers of values under this configuration."""
+        """For each action, its parameters with their numbers of values under this configuration."""
         return tuple(self._ranges(action.parameters) for action in self.model.actions)
 
     @cached_property
     def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
-        """For each generator of initial states its parameters, with their numbers of values. Raises UsageError."""
+        """For each generator of initial states, its parameters with their numbers of values. Raises UsageError if there
+        are too many combinations."""
         ranges = []
         for function in self.model.generators:
             ranges.append(self._ranges(function.arguments))
@@ -957,7 +973,7 @@ class Instance:
         return tuple(ranges)
 
     def _ranges(self, parameters: Iterable[Variable]) -> tuple[ArgumentRange, ...]:
-        """These parameters with the numbers of elements of their domains."""
+        """Return the parameters with the numbers of elements of their domains."""
         ranges = []
         for parameter in parameters:
             assert parameter.domain is not None
@@ -993,7 +1009,8 @@ class Instance:
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
-        """For each action the number of its first step; a last entry holds the number of all steps."""
+        """For each action, the number of its first step; after these, the number of all steps. Raises UsageError for
+        too many steps."""
         counts = [prod(each.count for each in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
@@ -1005,7 +1022,8 @@ class Instance:
         return None if chosen is None else self.model.actions[action_index].alternatives[chosen]
 
     def step(self, number: int) -> Step:
-        """Return the step with this number: actions in order of declaration, arguments in lexicographic order."""
+        """Return the step with this number. Steps are numbered by action, in the order of declaration, and then by
+        arguments, in lexicographic order."""
         index = bisect_right(self.first_steps, number) - 1
         combination = number - self.first_steps[index]
         ordinals: list[int] = []
@@ -1016,7 +1034,7 @@ class Instance:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every step of the protocol, in order."""
+        """Every step that the protocol has, in the order of the steps' numbers."""
         return tuple(
             step
             for step in map(self.step, range(self.first_steps[-1]))
@@ -1099,7 +1117,8 @@ class Instance:
         return states
 
     def _within(self, states: InitialStates) -> InitialStates:
-        """The initial states that satisfy the constraints. Raises ModelError if no state does."""
+        """Return the initial states in which every constraint is true. Raises ModelError if no initial state is
+        left."""
         size = len(states.packed) // len(states)
         kept = [number for number, cells in enumerate(states) if self.is_within(cells)]
         if not kept:
@@ -1148,7 +1167,8 @@ class Instance:
         return state.cells
 
     def _given(self) -> Iterator[Any]:
-        """The dictionaries that the model yields as its initial states."""
+        """Yield the dictionaries that the model yields as its initial states. Raises ModelError if the model's code
+        fails."""
         if self.model.start is None:
             yield {}
             return
@@ -1188,7 +1208,7 @@ def _implicit(function: Any) -> Property:
 
 
 IN_RANGE = _implicit(in_range)
-"""No value leaves its declared range."""
+"""The property that no value leaves its declared range."""
 
 DEADLOCK = _implicit(deadlock)
-"""Only a state in which the model may end is without a step."""
+"""The property that no state without a step is reachable, except where the model may end."""

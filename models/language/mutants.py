@@ -22,19 +22,20 @@ from isrcheck.models.language.reading.source import respelled
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """An action without a guard, or without one conjunct of a guard."""
+    """A copy of an action that lacks a guard, or one conjunct of a guard."""
 
     function: Function
     line: int
     guard: str
     dropped: str
-    """The removed condition."""
+    """The text of the removed condition."""
     within: tuple[str, ...]
-    """The helpers from the guard to the condition, each called by the one before; empty for a part of the guard."""
+    """The names of the helpers that lead from the guard to the removed condition, each called by the helper before it;
+    empty if the condition is written in the guard itself."""
 
 
 def mutants(action: Function) -> Iterator[Mutant]:
-    """Every mutant of an action, in the order of the removed conditions in the text."""
+    """Yield every mutant of an action, in the order in which the removed conditions stand in the text."""
     for guard in visit(action.routine.written):
         if isinstance(guard, ir.Require):
             for weaker in _weaker(guard.condition):
@@ -45,7 +46,7 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 
 def _with(routine: ir.Routine, old: ir.Node, new: ir.Node) -> ir.Routine:
-    """A copy of a routine with one of its nodes replaced."""
+    """Return a copy of a routine in which the node `old` is replaced by `new`."""
     written = tuple(rewrite(statement, lambda node: new if node is old else node) for statement in routine.written)
     body = lowered(routine.parameters, written)
     return replace(routine, written=written, body=body, assignments=assignments(body))
@@ -53,7 +54,8 @@ def _with(routine: ir.Routine, old: ir.Node, new: ir.Node) -> ir.Routine:
 
 @dataclass(frozen=True)
 class _Weaker:
-    """A condition without one of its conjuncts (None: nothing remains)."""
+    """What remains of a condition without one of its conjuncts (`rest`; None if nothing remains), and the removed
+    conjunct."""
 
     rest: ir.Expression | None
     dropped: str
@@ -61,8 +63,8 @@ class _Weaker:
 
 
 def _weaker(condition: ir.Expression) -> list[_Weaker]:
-    """The conditions that result from omitting one conjunct each. A condition written without `and` is its own only
-    conjunct, even if its form in the core has an `and`."""
+    """Return, for each conjunct of a condition, the condition without it. A condition that is written without `and` has
+    one conjunct, itself, even if its form in the core has an `and`."""
     match condition:
         case ir.And(parts):
             return _without_one(condition, parts)

@@ -27,7 +27,7 @@ from isrcheck.models.messages import ModelError, escaped
 
 @dataclass(frozen=True)
 class FieldLayout:
-    """The position of a field in the cells of a state, and the range of its cells."""
+    """The position of a field among the cells of a state, and the range of values of the field's cells."""
 
     name: str
     offset: int
@@ -43,16 +43,16 @@ class FieldLayout:
 
     @property
     def bytes(self) -> int:
-        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
+        """The size in bytes (1, 2 or 4) of each of the field's cells in a working buffer."""
         return bytes_of(self.low, self.high)
 
     def indices(self) -> Iterator[tuple[int, ...]]:
-        """Every index of the field, in the order of the cells."""
+        """Return every index of the field, in the order of the cells."""
         return itertools.product(*(range(size) for size in self.sizes))
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
-        """The position in a state of the cell with this index. Raises ModelError if there is no such cell; if `cells`
-        are those of the state, the message gives the length of a queue."""
+        """Return the position in a state of the field's cell with this index. Raises ModelError if there is no such
+        cell; if the state's `cells` are given, the message about a queue has its length."""
         offset = 0
         for depth, (size, axis_index) in enumerate(zip(self.sizes, index, strict=True)):
             if axis_index == size and cells and depth + 1 == len(self.sizes):
@@ -62,19 +62,21 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if this row is a queue: the core reads a missing element at the index behind the row."""
+        """Raise ModelError if this row is a queue. The index behind the row then stands for an element that the queue
+        lacks, or for the place after the last element of a full queue."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
         length = len(row) - row.count(contents.filler)
         if length == len(row):
-            cure = "guard the step with len(...), or give it a larger most="
+            cure = "guard the step with len(...), or give the queue a larger most="
             raise ModelError(f"{self.name} is full with {length} elements; {cure}")
-        what = f"{self.name}, whose length is {length}, has no such element"
-        raise ModelError(f"{what}; test it with len(...) before it is used")
+        what = f"the length of {self.name} is {length}, and an element beyond it is used"
+        raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
-        """This index, which follows `depth` others, as a number. Raises ModelError if it is outside its domain."""
+        """Return `index`, which follows `depth` other indices, as a number. Raises ModelError if it is outside its
+        domain."""
         if not 0 <= index < self.sizes[depth]:
             raise ModelError(
                 f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
@@ -83,7 +85,8 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """The content of a cell after this value is written. Raises ModelError if it is outside the field's range."""
+        """Return the content of a cell after `value` is written. Raises ModelError if `value` is outside the field's
+        range."""
         if not self.low <= value <= self.high:
             raise ModelError(
                 f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
@@ -92,7 +95,8 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text; for a queue, the element at its place, or - for none."""
+        """Return a cell's value as text. A cell of a queue is shown as the element at this place, or as - if it has no
+        element."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -132,19 +136,20 @@ Cells = tuple[int, ...]
 """One state: the cells of all fields, in order of declaration."""
 
 Watch = Callable[[int, int], None]
-"""Called from time to time with the number of initial states so far and their size in bytes."""
+"""A function that is called from time to time with the number of initial states so far and their size in bytes."""
 
 STATES_AT_ONCE = 4096
-"""The number of states whose cells are checked against their ranges at once."""
+"""The number of states whose cells are compared with their ranges in one go."""
 
 BYTES_OF_KNOWN = 150
-"""The memory in bytes per state, without its cells, for recognizing duplicates: a bytes object and a set entry."""
+"""The memory in bytes that the recognition of duplicates takes per state, without the cells: a bytes object and an
+entry of a set."""
 
 LISTS = (list, tuple)
 
 
 CODES = {1: "b", 2: "h", 4: "i"}
-"""The codes of the modules `struct` and `array` for a signed number, by its number of bytes."""
+"""The codes of the modules `struct` and `array` for a signed number, by the number's size in bytes."""
 
 
 class InitialStates(Sequence[Cells]):
@@ -177,7 +182,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def column(self, cell: int) -> Sequence[int]:
-        """Return the values of one cell in all states, with one of a few numbers for each different value."""
+        """Return the values of one cell in all states, in the order of the states."""
         if self.size == 1:
             return self.packed[cell :: self.cells]
         return array(CODES[self.size], self.packed)[cell :: self.cells]
@@ -219,14 +224,15 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for a dictionary of another form, which must be read cell by cell."""
+    """Raised for a dictionary that is not of the usual form (numbers, and nested lists of numbers), and is read cell by
+    cell."""
 
 
 Reader = Callable[[Any], bytes]
 
 
 def _list_reader(sizes: Sequence[int], code: str) -> Reader:
-    """Return a function that packs a nested list of numbers into bytes. Its lists must have exactly these sizes."""
+    """Return a function that packs a nested list of numbers into bytes. The lists must have exactly these sizes."""
     if len(sizes) == 1:
         pack = struct.Struct(f"{sizes[0]}{code}").pack
 
@@ -261,7 +267,7 @@ def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str], code: str) -> Reader:
-    """Return a function that packs adjacent fields with a single cell each into bytes."""
+    """Return a function that packs the values of adjacent fields, each of a single cell, into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
     if len(names) == 1:
         return lambda dictionary: pack(values_of(dictionary))
@@ -269,11 +275,11 @@ def _numbers_reader(names: Sequence[str], code: str) -> Reader:
 
 
 class Enumeration:
-    """Reads the initial states one after the other."""
+    """Reads the initial states of a model one after the other, and keeps each state once."""
 
     def __init__(self, place_of: Callable[[str], str], layouts: Mapping[str, FieldLayout]) -> None:
         self.place_of = place_of
-        """FILE:LINE of what gives a field, by its name, its initial value."""
+        """Returns FILE:LINE of the code that gives a field its initial value, for the field's name."""
         self.layouts = layouts
         self.cells = sum(layout.count for layout in layouts.values())
         self.size = max((layout.bytes for layout in layouts.values()), default=1)
@@ -289,7 +295,8 @@ class Enumeration:
         self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
 
     def states(self, dictionaries: Iterable[Any], watch: Watch) -> InitialStates:
-        """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
+        """Return the packed states that the dictionaries describe, without repetition; `watch` gets the progress.
+        Raises ModelError for an invalid state."""
         seen_rows: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, dictionary in enumerate(dictionaries, 1):
@@ -308,11 +315,12 @@ class Enumeration:
         return InitialStates(bytes(packed), len(seen_rows), self.cells, self.size)
 
     def default(self) -> Cells:
-        """Return the state of the declared initial values. Raises ModelError if a value is outside its range."""
+        """Return the state in which every field has its declared initial value. Raises ModelError if a value is outside
+        its range."""
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
     def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
-        """Return these states, each once; `watch` gets the progress."""
+        """Return the given states in packed form, without repetition; `watch` gets the progress."""
         code, rows = CODES[self.size], dict[bytes, None]()
         for number, cells in enumerate(states, 1):
             rows[array(code, cells).tobytes()] = None
@@ -321,14 +329,15 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
+        """Return the packed cells of a state in a dictionary of the usual form; ranges are checked later. Raises
+        UnusualError for another form."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
         return b"".join([read(whole) for read in self.readers])
 
     def _in_range(self, states: Sequence[bytes]) -> bytes:
-        """Return the states, concatenated, if every cell is in its range. Raises ModelError otherwise."""
+        """Return the packed states, concatenated. Raises ModelError if a cell is outside its range."""
         together = b"".join(states)
         initial_states = InitialStates(together, len(states), self.cells, self.size)
         if states and not self._are_in_range(initial_states):
@@ -347,8 +356,8 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, dictionary: Any, before: Sequence[bytes]) -> bytes:
-        """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state, which can be
-        one of those `before` it: their ranges have not been checked yet."""
+        """Return the packed cells of a state in a dictionary of any form, read cell by cell. Raises ModelError for the
+        first invalid state. This can be one of the states `before`, whose ranges have not been checked yet."""
         try:
             return self._read(dictionary)
         except ModelError:
@@ -357,13 +366,15 @@ class Enumeration:
 
     def _read(self, dictionary: Any) -> bytes:
         if not isinstance(dictionary, Mapping):
-            what = f"an initial state is {escaped(repr(dictionary))}"
+            what = f"an initial state is {escaped(repr(dictionary))}, not a dictionary"
             raise ModelError(f"{self.place_of('')}: {what}; yield a dictionary {{field: value}}")
         unknown = sorted(
             shown(one) if isinstance(one, type) else str(one) for one in set(dictionary) - set(self.layouts)
         )
         if unknown:
-            what = f"{escaped(', '.join(unknown))}; there is no such field; there are: {', '.join(self.layouts)}"
+            what = (
+                f"{escaped(', '.join(unknown))}, but the model has no such field; there are: {', '.join(self.layouts)}"
+            )
             parts = [name for name in self.layouts if name.startswith(f"{unknown[0]}.")]
             if parts:
                 what = f"{unknown[0]}, which is a record; give its parts: {', '.join(parts)}"
@@ -400,8 +411,8 @@ class Enumeration:
                 raise ModelError(f"{self.place_of(layout.name)}: {what}; give a value in {low}..{layout.high}")
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int], contents: Contents | None) -> list[Any]:
-        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`; its elements are sets
-        if there are `contents`. Raises ModelError."""
+        """Return the cells in `value`, a nested list with exactly these sizes, for the field `name`. If `contents` is
+        not None, the innermost values are sets or queues. Raises ModelError for a value of another form."""
         if not sizes:
             return [value]
         if contents is not None and len(sizes) == 1:
@@ -417,20 +428,20 @@ class Enumeration:
 
 
 def _bytes_outside(low: int, high: int) -> bytes:
-    """Return all bytes that are not signed numbers in low..high."""
+    """Return all bytes that, read as signed numbers, are outside low..high."""
     return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})
 
 
 class Meanings(Protocol):
-    """The meanings of names in an instance: fields, records, entries of the configuration, and domains."""
+    """The part of an instance that a state needs: fields, records, entries of the configuration, and domains."""
 
     @property
     def layouts(self) -> Mapping[str, FieldLayout]:
-        """The layout of each field by name."""
+        """The layout of each field, by the field's name."""
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """The records by name."""
+        """The fields that hold records, by name."""
 
     def setting(self, name: str) -> int | bool:
         """Return the value of an entry of the configuration. Raises NoEntryError."""
@@ -469,17 +480,18 @@ class State:
 
     @property
     def cells(self) -> Cells:
-        """The cells of the state, as numbers."""
+        """The contents of the state's cells, as numbers."""
         return tuple(self._cells)
 
 
 def parts_of(state: State) -> tuple[Meanings, list[int]]:
-    """The instance of a state, and its cells, which can be written. (The names of a state belong to the model.)"""
+    """Return the instance of a state, and the list of the state's cells, which can be written. This is not a method,
+    because the attributes of a state are the model's names."""
     return state._instance, state._cells  # noqa: SLF001
 
 
 class _ArrayView:
-    """An array field, or one of its rows, that still needs an index."""
+    """An array field with fewer indices than it needs: the whole field, or one of its rows."""
 
     __slots__ = ("_cells", "_depth", "_layout", "_offset")
 
@@ -507,7 +519,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """A field with its first `depth` indices applied: a value, a set, or a row of values or sets."""
+    """Return a field after its first `depth` indices: a value, a set, a queue, or a row of these."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -533,7 +545,8 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 
 class SetView(AbstractSet[int]):
-    """A set of the numbers 0..size-1; cell i of its row says whether it contains i. Compares as Python's sets do."""
+    """A set of numbers from 0 to size-1 in a state. Cell i of `row` says whether the set contains i. Comparisons are
+    those of Python's sets."""
 
     __slots__ = ("row", "size")
 
@@ -558,7 +571,7 @@ class SetView(AbstractSet[int]):
         self.row[element] = True
 
     def discard(self, element: int) -> None:
-        """Take an element out of the set, if it is in it."""
+        """Take an element out of the set. A missing element is ignored."""
         self.row[element] = False
 
     def clear(self) -> None:
@@ -566,7 +579,7 @@ class SetView(AbstractSet[int]):
         self.become(())
 
     def become(self, elements: Iterable[int]) -> None:
-        """Replace the elements by those of another set, or by these numbers."""
+        """Replace the elements of the set by the elements of another set, or by the given numbers."""
         if isinstance(elements, SetView):
             for element in range(self.size):
                 self.row[element] = elements[element]
@@ -578,7 +591,8 @@ class SetView(AbstractSet[int]):
 
 
 class QueueView:
-    """A queue of at most `size` numbers; the cells after its last element hold the filler, which is below them all."""
+    """A queue of at most `size` numbers in a state. The cells after the last element hold the filler, a number below
+    all elements."""
 
     __slots__ = ("filler", "name", "row", "size")
 
@@ -595,7 +609,7 @@ class QueueView:
         if not 0 <= place < self.size or self.row[place] == self.filler:
             raise ModelError(
                 f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
-                " test it with len(...) before it is used"
+                " test the index with len(...) before it is used"
             )
         return self.row[place]
 
@@ -603,15 +617,17 @@ class QueueView:
         return element != self.filler and any(self.row[place] == element for place in range(self.size))
 
     def append(self, element: int) -> None:
-        """Append an element."""
+        """Append an element to the queue. Raises ModelError if the queue is full or cannot hold the element."""
         length = len(self)
         if length == self.size:
             raise ModelError(
-                f"append to {self.name}, which is full with {length} elements; guard the step with len(...), or give"
-                " it a larger most="
+                f"append to {self.name}, which is full with {length} elements;"
+                " guard the step with len(...), or give the queue a larger most="
             )
         if element == self.filler:
-            raise ModelError(f"{int(element)} is appended to {self.name}, which has greater elements; guard the step")
+            raise ModelError(
+                f"{int(element)} is appended to {self.name}, whose elements are all greater; guard the step"
+            )
         self.row[length] = element
 
     def popleft(self) -> Any:
@@ -631,7 +647,8 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset that is a parameter: `chosen[element]` says whether it contains an element, as `in` does."""
+    """A subset that an action gets as a parameter: `chosen[element]` and `element in chosen` say whether it contains an
+    element."""
 
     __slots__ = ()
 
@@ -641,7 +658,9 @@ class Members(SetView):
 
     def __getitem__(self, element: Any) -> Any:
         if not 0 <= element < self.size:
-            raise ModelError(f"index {element} of a subset is outside 0..{self.size - 1}; test it before it is used")
+            raise ModelError(
+                f"index {element} of a subset is outside 0..{self.size - 1}; test the index before it is used"
+            )
         return self.row[element]
 
 
@@ -652,7 +671,7 @@ class Members(SetView):
 
 
 class RecordView:
-    """Records with some of their indices; `parts` are the names of their parts."""
+    """A field of records with some or all of its indices; `parts` are the names of the records' parts."""
 
     __slots__ = ("_indices", "_name", "_parts", "_state")
     _state: Any
@@ -688,16 +707,16 @@ class RecordView:
         return len(getattr(self, self._parts[0]))
 
     def append(self, record: Any) -> None:
-        """Append a record."""
+        """Append a record to the queue."""
         for part in self._parts:
             getattr(self, part).append(getattr(record, part))
 
     def popleft(self) -> None:
-        """Take the first record out of the queue."""
+        """Take the oldest record out of the queue."""
         for part in self._parts:
             getattr(self, part).popleft()
 
     def clear(self) -> None:
-        """Take all records out of the queue."""
+        """Take every record out of the queue."""
         for part in self._parts:
             getattr(self, part).clear()

@@ -7,15 +7,18 @@ from collections.abc import Iterable
 
 
 class UsageError(Exception):
-    """Bad input: an unknown name, an impossible bound, a damaged file. Ends a command with exit code 2."""
+    """Raised for bad input, such as an unknown name, an impossible bound or a damaged file. It ends a command with exit
+    code 2."""
 
 
 class LanguageError(UsageError):
-    """A function is not in the modelling language: the message starts with FILE:LINE and ends with a hint."""
+    """Raised for a function that is not in the modelling language. The message begins with FILE:LINE and ends with the
+    cure."""
 
 
 class ModelError(UsageError):
-    """A model breaks its own declarations: a value or an index is out of range, or an initial state is invalid."""
+    """Raised if a model breaks its own declarations: a value or an index is out of range, or an initial state is
+    invalid."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 
 def rack_of(broker: int, brokers: int, racks: int) -> int:
-    """The rack of a broker: each rack has brokers with successive numbers."""
+    """Return the rack of a broker: each rack has brokers with successive numbers."""
     return broker * racks // brokers
 
 
 def assignment(
     brokers: int, partitions: int, replicas: int, racks: int, *, start: int, shift: int, is_rack_aware: bool
 ) -> list[list[int]]:
-    """The replicas of each partition, the preferred leader first; `start` and `shift` say where they begin."""
+    """Return the replicas of each partition, the preferred leader first. `start` and `shift` determine the broker of
+    the first replica and the distance to the second one."""
     order = _alternating(brokers, racks) if is_rack_aware else list(range(brokers))
     rack = {broker: rack_of(broker, brokers, racks) for broker in order} if is_rack_aware else dict.fromkeys(order, 0)
     count = racks if is_rack_aware else 1
@@ -38,7 +39,7 @@ def assignment(
 
 
 def _alternating(brokers: int, racks: int) -> list[int]:
-    """All brokers, one of each rack in turn: 0 3 6 1 4 7 2 5 8."""
+    """Return all brokers, one of each rack in turn: with 9 brokers in 3 racks, 0 3 6 1 4 7 2 5 8."""
     members = [
         [broker for broker in range(brokers) if rack_of(broker, brokers, racks) == rack] for rack in range(racks)
     ]

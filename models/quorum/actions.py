@@ -32,7 +32,8 @@ from isrcheck.models.quorum.state import (
 def voter_times_out(s, voter: Voter):
     """The voter has heard no leader, or won no election, for the election timeout: it begins the next epoch.
 
-    With PRE_VOTE it asks first. Kafka: quorum.fetch.timeout.ms, quorum.election.timeout.ms.
+    With PRE_VOTE, the voter first asks whether it would be elected. Kafka: quorum.fetch.timeout.ms,
+    quorum.election.timeout.ms.
     """
     require(s.role[voter] == Role.FOLLOWER or s.role[voter] == Role.CANDIDATE)
     require(s.epoch[voter] + 1 in LeaderEpoch)
@@ -148,7 +149,8 @@ def leader_resigns(s, leader: Voter):
 
 @action
 def leader_appends(s, leader: Voter):
-    """With entries of its own ahead, a leader leaves room for them: bounds must not stop an election."""
+    """The leader appends a record. If each new leader writes an entry of its own, room for these entries is left in the
+    log: the bounds must not stop an election."""
     require(is_leader(s, leader))
     require(s.next_record < s.records)
     require(s.log_end_offset[leader] + (s.elections - s.epoch[leader] if s.LEADER_CHANGE_RECORD else 0) < s.log_size)

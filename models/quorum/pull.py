@@ -34,7 +34,7 @@ def epoch_before(s, r, end_offset):
 def is_diverging(s, leader, follower):
     """The last fetched epoch and the fetch offset do not fit into the leader's log.
 
-    The epoch is not in it, or ends before the offset. Kafka: validateFetchOffsetAndEpoch.
+    The leader's log lacks the epoch, or the epoch ends there before the offset. Kafka: validateFetchOffsetAndEpoch.
     """
     return (
         epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))) != last_epoch(s, follower)
@@ -56,7 +56,8 @@ def leader_learns_of_fetch(s, leader, follower):
 
 @action
 def only_voter_commits(s, leader: Voter):
-    """Its own log is a majority; with more voters, fetches alone raise the high watermark.
+    """A leader that is the only voter commits what is in its own log, which is a majority. With more voters, only
+    fetches raise the high watermark.
 
     Kafka: LeaderState.updateLocalState.
     """
@@ -75,7 +76,8 @@ def follower_fetches(s, follower: Replica, leader: Voter):
 
 
 def follower_applies_response(s, leader, follower):
-    """The next entry, if there is one, and the high watermark, as far as the log reaches."""
+    """The follower appends the next entry, if there is one, and adopts the leader's high watermark as far as its own
+    log reaches."""
     offset = s.log_end_offset[follower]
     if offset < s.log_end_offset[leader]:
         append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])

@@ -66,7 +66,7 @@ class Configuration:
 
 
 class HasRecord(Domain, size=2):
-    """0: lacks the record; 1: holds it."""
+    """Whether a broker has the record. 0: it lacks the record; 1: it holds the record."""
 
 
 class State:
@@ -83,7 +83,7 @@ class State:
 
 @initial
 def everyone_is_in_sync(configuration):
-    """A leader and its followers, all in sync; nothing is written."""
+    """In the initial state, there are a leader and its followers, all in sync, and nothing is written."""
     yield {"in_sync": [configuration.replicas - 1, 0]}
 
 
@@ -122,7 +122,8 @@ def is_majority(s, count):
 
 @action
 def leader_appends(s):
-    """The rest of an earlier attempt, with another leader, is older than this write: it does not count."""
+    """The leader appends the record. Copies that are left of an earlier attempt, with another leader, are older than
+    this write and do not count."""
     require(s.leader == Leader.LACKS)
     require(not s.acknowledged)
     s.leader = Leader.HOLDS
@@ -196,7 +197,8 @@ def is_caught_up(s, holds):
 
 
 def join_isr(s):
-    """Another follower has caught up. An ISR of the required size holds everything: nobody else is eligible."""
+    """A follower that has caught up joins the ISR. If the ISR then has the required size, it holds everything, and no
+    other broker is eligible."""
     s.in_sync[1 if s.leader == Leader.HOLDS else 0] += 1
     if isr_size(s) >= s.min_isr:
         for holds in HasRecord:
@@ -286,7 +288,7 @@ def controller_elects_from_isr(s, holds: HasRecord):
 
 @action
 def controller_elects_eligible(s, holds: HasRecord):
-    """Only if no member of the ISR runs."""
+    """The controller elects an eligible broker; it does so only if no member of the ISR runs."""
     require(not is_running(s))
     require(s.in_sync[0] + s.in_sync[1] == 0)
     require(s.eligible[holds] > 0)

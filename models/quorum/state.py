@@ -171,7 +171,8 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """It has heard of the leader in this epoch; the leader, of itself. Whether messages pass is another question."""
+    """The follower has heard of the leader in this epoch (a leader follows itself). Messages need not pass between the
+    two."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 

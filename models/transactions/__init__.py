@@ -1,4 +1,4 @@
 """Kafka's transactions: a coordinator, a producer's instances, and the partitions that they write to.
 
-generations.py has the `MODEL`: whoever needs only the values of its switches does without it.
+generations.py has the `MODEL`. Code that needs only the values of the model's switches does not import generations.py.
 """

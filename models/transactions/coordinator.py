@@ -268,7 +268,8 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """The same, but the pending append had been replicated; its requester gets no answer."""
+    """Another broker becomes the coordinator, but the pending append had been replicated; its requester gets no
+    answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
@@ -281,9 +282,10 @@ def coordinator_fails_over_after_append(s):
 def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
     """The answer to a marker of an earlier coordinator epoch arrives at the same broker, which leads again.
 
-    It finds another epoch, and gives the transaction up: up to 3.7 by its transactional.id alone, so that the entry of
-    the present epoch is removed. Then the markers are written, but nobody completes the transaction (KAFKA-16352).
-    Kafka: TransactionMarkerRequestCompletionHandler, TransactionMarkerChannelManager.removeMarkersForTxnId.
+    The broker finds that the coordinator epoch has changed, and gives the transaction up: up to 3.7 by its
+    transactional.id alone, so that the entry of the present epoch is removed. Then the markers are written, but nobody
+    completes the transaction (KAFKA-16352). Kafka: TransactionMarkerRequestCompletionHandler,
+    TransactionMarkerChannelManager.removeMarkersForTxnId.
     """
     require(s.late_answer[answer] == LateAnswer.UNDER_WAY)
     s.late_answer[answer] = (
@@ -310,7 +312,8 @@ def awaits_answers(s):
 
 
 def is_accepted(s, p, epoch, coordinator_epoch):
-    """Refused: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
+    """The partition accepts a marker with these epochs. A refused marker gets INVALID_PRODUCER_EPOCH or
+    TRANSACTION_COORDINATOR_FENCED.
 
     Since 4.2, a marker of TV2 needs an epoch above every one that the partition has seen (KIP-1228); since 4.3, the
     highest one suffices (KAFKA-20090).
@@ -335,7 +338,7 @@ def is_acknowledged_as_retry(s, p, epoch, coordinator_epoch):
 
 
 def append_marker(s, p, request, epoch, coordinator_epoch):
-    """Kafka: ProducerAppendInfo.appendEndTxnMarker."""
+    """The partition appends a marker with these epochs. Kafka: ProducerAppendInfo.appendEndTxnMarker."""
     if is_open(s, p):
         append(s, p, Entry.COMMIT if request == Request.COMMIT else Entry.ABORT)
     s.known_epoch[p] = epoch

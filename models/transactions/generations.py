@@ -31,7 +31,7 @@ STAND_INS = {
     "4.0.1": "4.1 stands for it",
     "4.5": "4.4 stands for it",
 }
-"""Which generation stands for a release that has none of its own."""
+"""For each release without a generation of its own, the generation that stands for it."""
 
 MODEL = assemble(
     "transactions",

@@ -34,7 +34,7 @@ def is_open(s, p):
 
 
 def is_ended_by(s, p, offset, marker):
-    """The first marker after this offset is this one."""
+    """The first marker after this offset in the partition's log is `marker`."""
     return any(
         s.log_record[p][later] == marker
         and not any(is_marker(s, p, between) for between in range(s.log_size) if offset < between < later)
@@ -123,7 +123,7 @@ def is_idle(s):
 
 
 def is_prepared(s):
-    """The outcome is decided, and the partitions have yet to get their markers."""
+    """The outcome of the transaction is decided, and the partitions have not yet got all of their markers."""
     return (
         s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
     )

@@ -55,7 +55,8 @@ def producer_starts(s, producer: Producer):
 def producer_asks_for_new_epoch(s, producer: Producer):
     """Since 2.5, a producer that gave up on a request can take a new epoch before it goes on (KIP-360).
 
-    It does not if the request failed while it was committing. Kafka: TransactionManager.maybeTransitionToErrorState.
+    A producer does not take a new epoch if the request failed while the producer was committing. Kafka:
+    TransactionManager.maybeTransitionToErrorState.
     """
     require(s.EPOCH_BUMP_BY_PRODUCER)
     require(s.phase[producer] == Phase.READY)

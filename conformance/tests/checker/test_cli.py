@@ -507,7 +507,7 @@ BAD = {
         "HW_CLAMPED_AT_TRUNCATION=maybe: not a switch value; write on or off"
     ),
     "kafka --switch HW_CLAMPED_AT_TRUNCATION": (
-        "--switch HW_CLAMPED_AT_TRUNCATION: write it as --switch NAME=VALUE"
+        "--switch HW_CLAMPED_AT_TRUNCATION: not a name with a value; write it as --switch NAME=VALUE"
     ),
     "kafka --switch HW_CLAMPED_AT_TRUNCATIN=on": (
         "kafka has no switch HW_CLAMPED_AT_TRUNCATIN; did you mean HW_CLAMPED_AT_TRUNCATION?"
@@ -515,7 +515,7 @@ BAD = {
     "kafka --set min.insync.replica=2": (
         "kafka has no configuration entry min.insync.replica; did you mean min_insync_replicas?"
     ),
-    "kafka --set replicas": "--set replicas: write it as --set NAME=VALUE",
+    "kafka --set replicas": "--set replicas: not a name with a value; write it as --set NAME=VALUE",
     "kafka --replica 3": "kafka has no option --replica; did you mean --replicas?",
     "kafka --protocol 0.10 --swap producer_append=0.10": (
         "kafka has no action producer_append; did you mean producer_appends?"

@@ -188,20 +188,20 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    while s.stolen:\n        s.place[p] = Place.WAITING\n",
         "while s.stolen",
-        "in process_asks: `While` is not in the language; statements are assignments, if, for,"
+        "in process_asks: the statement `While` is not in the language; use only assignments, if, for,"
         " require(...), return, and calls of helpers",
     ),
     "division": (
         "    s.place[p] = Place.WAITING\n",
         "    s.place[p] = 2 / 2\n",
         "2 / 2",
-        "in process_asks: operator Div; arithmetic is + - * // %",
+        "in process_asks: `2 / 2` has an operator that the language lacks; use + - * // or %",
     ),
     "print": (
         "    s.place[p] = Place.WAITING\n",
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
-        "in process_asks: Python's own `print` is not in the language; Python's functions in the language are min, max,"
+        "in process_asks: Python's own `print` is not in the language; of Python's own functions, use only min, max,"
         " all, any, sum, len",
     ),
     "unknown field": (
@@ -214,20 +214,21 @@ LANGUAGE = {
         "def process_asks(s, p: Process):",
         "def process_asks(s, p):",
         "def process_asks",
-        "in process_asks: parameter p has no domain; annotate it, as in `leader: Replica`",
+        "in process_asks: the parameter p of an action has no domain; annotate the parameter, as in `leader: Replica`",
     ),
     "raise": (
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
         '    raise ValueError("x")\n',
         "raise ValueError",
-        "in both_wait: `Raise` is not in the language; statements are assignments, if, for,"
+        "in both_wait: the statement `Raise` is not in the language; use only assignments, if, for,"
         " require(...), return, and calls of helpers",
     ),
     "require in a property": (
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
         "    require(s.stolen)\n    return True\n",
         "    require(s.stolen)\n    return",
-        "in both_wait: require(...) outside an action; return a truth value and require that",
+        "in both_wait: require(...) is called outside an action;"
+        " return a truth value, and call require(...) in the action",
     ),
 }
 
@@ -310,7 +311,7 @@ def initial(body):
     ("body", "says"),
     [
         ("return []", "this configuration has no initial state"),
-        ("yield {'places': [0, 0]}", "initial states set places; there is no such field"),
+        ("yield {'places': [0, 0]}", "initial states set places, but the model has no such field"),
     ],
 )
 def test_a_model_without_initial_states_is_refused(check, body, says):

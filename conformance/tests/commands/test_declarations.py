@@ -104,7 +104,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 def test_name_and_value_are_split_at_the_first_sign() -> None:
     assert pair("--set", "a = b=c") == ("a", "b=c")
-    with pytest.raises(UsageError, match="--swap a: write it as --swap ACTION=PROTOCOL"):
+    with pytest.raises(UsageError, match="--swap a: not a name with a value; write it as --swap ACTION=PROTOCOL"):
         pair("--swap", "a")
 
 

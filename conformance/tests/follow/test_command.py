@@ -234,7 +234,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
         ("run --steps 0", "0: not a whole number of at least 1"),
         ("run --missing 2", "--missing 2: not a share between 0 and 1"),
         ("run --protocol 0.12", "0.12"),
-        ("run --switch TRUNC", "TRUNC: write it as --switch NAME=VALUE"),
+        ("run --switch TRUNC", "TRUNC: not a name with a value; write it as --switch NAME=VALUE"),
         ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
         ("run --bug copy_appended", "copy_appended is no bug of a system that replays kafka; choose one of hw_"),

@@ -123,7 +123,11 @@ def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
     [
         ("nobody.py", 2, "nobody.py: there is no such Python file"),
         exhaustive(
-            ("counter.py bound", 4, "ERROR: --isrcheck counter.py bound: bound: write it as NAME=VALUE, as in bound=6")
+            (
+                "counter.py bound",
+                4,
+                "ERROR: --isrcheck counter.py bound: bound: not a name with a value; write it as NAME=VALUE",
+            )
         ),
         ("counter.py bound=six", 4, "ERROR: --isrcheck counter.py bound=six: bound=six: not a number"),
         exhaustive(("counter.py most=3", 1, "counter has no configuration entry most")),

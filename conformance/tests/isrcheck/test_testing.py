@@ -15,6 +15,7 @@ from hypothesis.errors import NoSuchExample
 import isrcheck
 from conformance.tests.support.engine import COUNTER, LAMPS
 from conformance.tests.support.places import CONFORMANCE
+from conformance.tests.support.small_models import action, domain, model, state, write_model
 from isrcheck.conformance.cli import main as conform
 from isrcheck.models.language.model import Instance
 from isrcheck.testing import StepRefusedError, configurations, find, judged_walks, must_agree, state_machine, walks
@@ -218,30 +219,18 @@ def test_a_machine_is_a_test_for_pytest(tmp_path):
     assert [line for line in lines if line.startswith("written: counterexamples/counter_behaviour_")]
 
 
-BASKETS = '''"""Things are put into a basket, and wait in a queue."""
-
-from isrcheck.language import Domain, Queue, Set, action, field, require
-
-
-class Thing(Domain, size=3):
-    pass
-
-
-class Place(Domain, size=2):
-    pass
-
-
-class State:
-    basket = field(Place, values=Set(of=Thing))
-    waiting = field(values=Queue(of=Thing, most=3))
-
-
-@action
-def thing_comes(s, thing: Thing, place: Place):
-    require(len(s.waiting) < 3)
-    s.basket[place].add(thing)
-    s.waiting.append(thing)
-'''
+BASKETS = model(
+    '"""Things are put into a basket, and wait in a queue."""\n',
+    domain("Thing", 3),
+    domain("Place", 2),
+    state("basket[Place]: Set(of=Thing)", "waiting: Queue(of=Thing, most=3)"),
+    action(
+        "thing_comes(s, thing: Thing, place: Place)",
+        "require(len(s.waiting) < 3)",
+        "s.basket[place].add(thing)",
+        "s.waiting.append(thing)",
+    ),
+)
 
 
 class Baskets:
@@ -262,8 +251,7 @@ class Baskets:
 
 @pytest.fixture
 def baskets(tmp_path):
-    (tmp_path / "baskets.py").write_text(BASKETS, encoding="utf-8")
-    return isrcheck.load(tmp_path / "baskets.py").instance()
+    return isrcheck.load(write_model(tmp_path / "baskets.py", BASKETS)).instance()
 
 
 def test_sets_and_queues_are_observed_as_sets_and_lists(baskets):

@@ -201,11 +201,15 @@ def test_one_session_alone_is_exactly_once_since_4_5_if_kafka_14397_is_repaired(
 @pytest.mark.parametrize(
     ("protocol", "values", "message"),
     [
-        ("3.0", {"acks": Acks.ONE}, "Kafka's client refuses to start: idempotence needs acks=all."),
-        ("3.0", {"acks": Acks.ZERO}, "Kafka's client refuses to start: idempotence needs acks=all."),
-        ("3.0", {"retries": Retries.NONE}, "Kafka's client refuses to start: idempotence needs retries."),
-        ("0.11", IDEMPOTENT, "as many requests in flight as batches are remembered."),
-        ("3.0", {"max_in_flight_requests_per_connection": 3}, "as many requests in flight as batches are remembered."),
+        ("3.0", {"acks": Acks.ONE}, "Kafka's client refuses to start: idempotence needs acks=all; set --acks all"),
+        ("3.0", {"acks": Acks.ZERO}, "Kafka's client refuses to start: idempotence needs acks=all; set --acks all"),
+        ("3.0", {"retries": Retries.NONE}, "Kafka's client refuses to start: idempotence needs retries; set --retries"),
+        ("0.11", IDEMPOTENT, "as many requests in flight as batches are remembered; lower"),
+        (
+            "3.0",
+            {"max_in_flight_requests_per_connection": 3},
+            "as many requests in flight as batches are remembered; lower",
+        ),
     ],
 )
 def test_the_client_refuses_what_idempotence_cannot_do(protocol, values, message):

@@ -162,7 +162,7 @@ def test_a_trace_of_ones_own_model_is_refused(conform, tmp_path):
         ("replay --walks two", "two: not a whole number of at least 1"),
         ("replay --walks 1 --protocol 0.12", "kafka has no protocol 0.12"),
         ("replay --walks 1 --set record=3", "kafka has no configuration entry record; did you mean records?"),
-        ("replay --walks 1 --set records", "records: write it as --set NAME=VALUE"),
+        ("replay --walks 1 --set records", "records: not a name with a value; write it as --set NAME=VALUE"),
         ("replay --walks 1 --switch TRUNC=KIP9", "no such value"),
         ("replay x --protocol 2.1", "a trace contains its own protocol"),
         ("replay x --model transactions", "a trace contains its own protocol"),

@@ -39,7 +39,7 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
             "there is no generation 9; the generations are:"
             " 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.0, 4.1, 4.3",
         ),
-        (["--switch", "TRUNC"], "--switch TRUNC: write it as --switch NAME=VALUE"),
+        (["--switch", "TRUNC"], "--switch TRUNC: not a name with a value; write it as --switch NAME=VALUE"),
         (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320, ON_FETCH"),
         (["--port", "70000"], "--port 70000: give a port from 1 to 65532, or 0"),
         (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),

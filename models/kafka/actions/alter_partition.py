@@ -134,7 +134,7 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
 
 @action(shows="of {leader}")
 def controller_handles_alter_partition(s, leader: AlteringReplica):
-    """The controller makes the proposed ISR the ISR of record, or refuses it.
+    """The controller makes the proposed ISR the ISR in its record, or refuses the proposal.
 
     A sender that is refused because its metadata is old keeps its change pending until it hears of newer metadata; so
     does a sender whose change has started a new leader epoch. The answer names ineligible members. The change can
@@ -166,7 +166,8 @@ def controller_handles_alter_partition(s, leader: AlteringReplica):
 
 @action(shows="{leader}")
 def leader_hears_answer(s, leader: AlteringReplica):
-    """The answer to AlterPartition: the pending change is committed or dropped; without one, the answer is ignored.
+    """The leader hears the answer to AlterPartition: it commits or drops its pending change; without a pending change,
+    it ignores the answer.
 
     Kafka: Partition.handleAlterPartitionUpdate, handleAlterPartitionError.
     """

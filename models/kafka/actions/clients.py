@@ -102,7 +102,8 @@ def producer_appends(s, leader: Replica):
 
 @action(shows="at {leader}")
 def producer_is_refused(s, leader: Replica):
-    """NOT_ENOUGH_REPLICAS: nothing is appended, and the producer receives the error. An idempotent one retries."""
+    """The leader refuses a record with NOT_ENOUGH_REPLICAS: nothing is appended, and the producer receives the error.
+    An idempotent producer retries."""
     require(presumes_leadership(s, leader))
     require(s.next_record < s.records)
     require(s.acks == Acks.ALL)
@@ -505,7 +506,8 @@ def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
 
 @action(shows="{consumer} at {leader}")
 def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
-    """OFFSET_OUT_OF_RANGE: the position is outside the leader's log; auto.offset.reset says where to continue.
+    """The consumer gets OFFSET_OUT_OF_RANGE, because its position is outside the leader's log; auto.offset.reset says
+    where to continue.
 
     A consumer that gets this answer from a follower asks the leader instead. With auto.offset.reset=none, it stops.
     """

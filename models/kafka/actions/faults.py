@@ -13,14 +13,15 @@ from isrcheck.models.language import action, require
 
 
 def is_kept(s, broker, end_offset):
-    """A loss of power keeps what is flushed; without a flushed point, any entry may be lost."""
+    """The log up to `end_offset` may be what a loss of power keeps: what is flushed is kept; without a flushed point,
+    any entry may be lost."""
     if has_flushed_point(s):
         return s.flushed_offset[broker] <= end_offset
     return True
 
 
 def note_loss(s, broker):
-    """A KRaft controller may treat a broker that lost data differently; it is judged when the broker is back."""
+    """Note that the broker lost data, which a KRaft controller may take into account when the broker is back."""
     if s.CONTROLLER == Controller.KRAFT:
         s.stopped_by[broker] = Stop.LOSS
 

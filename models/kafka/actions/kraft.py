@@ -98,13 +98,14 @@ from isrcheck.models.language import NONE, action, require
 
 
 def session_may_expire(s, broker):
-    """A broker that is down stops its heartbeats; a living one may, within the budget."""
+    """The broker's session may expire: a broker that is down sends no heartbeats, and a running broker may stop sending
+    them, within the budget."""
     return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
 def fence(s, broker):
-    """A fenced broker that shuts down goes on, and waits for no other broker. Kafka: BrokerHeartbeatManager.touch. (Up
-    to 3.5 it waits nevertheless; not waiting only adds behaviours.)"""
+    """Fence a broker. If it shuts down, it goes on with that, and waits for no other broker. Kafka:
+    BrokerHeartbeatManager.touch. (Up to 3.5 it waits nevertheless; not waiting only adds behaviours.)"""
     if s.is_up[broker]:
         s.fencings_left -= 1
     else:
@@ -143,8 +144,8 @@ def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
 
 
 def leave_leaderless(s, broker):
-    """Nobody can be elected. Without ELR the ISR keeps its last member; with ELR it becomes empty, and the controller
-    remembers the last leader.
+    """The partition has no leader, because nobody can be elected. Without ELR the ISR keeps its last member; with ELR
+    it becomes empty, and the controller remembers the last leader.
     """
     drop_from_isr(s, broker)
     if s.ELR:
@@ -246,7 +247,7 @@ def controller_elects_unclean(s, elected: Replica):
 
 
 def adopt_isr(s, broker, partition_epoch):
-    """The ISR of the record is committed, and a pending change is dropped."""
+    """A broker adopts the ISR of the controller's record as committed, and drops a pending change of its own."""
     for r in range(s.replicas):
         s.isr[broker][r] = s.metadata_isr[partition_epoch][r]
     forget_proposal(s, broker)
@@ -479,8 +480,8 @@ def loses_eligibility(s, broker):
 
 
 def leads_while_fenced(s, broker):
-    """4.0 elected it as the last known leader while it was down; when it registers it is fenced once more, and no
-    longer leads. Up to 3.9, a leader that restarts keeps its leadership."""
+    """The broker leads although it is down: 4.0 elected it as the last known leader. When it registers, it is fenced
+    once more, and no longer leads. Up to 3.9, a leader that restarts keeps its leadership."""
     return s.controller_leader == broker and s.is_fenced[broker] and not s.RESTART_BEFORE_FENCING
 
 
@@ -593,7 +594,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change, except for the election."""
+    """Make the change that a reassignment asks for, except for the election."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
@@ -654,7 +655,7 @@ def may_cancel(s):
 
 
 def cancel(s):
-    """Take back what was added, except for the election."""
+    """Cancel the reassignment: take back the replicas that it added, without an election."""
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
     keep_eligible_below(s, minimum, sum(1 for r in range(s.replicas) if s.controller_isr[r] and not s.is_adding[r]))
@@ -907,7 +908,7 @@ def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 @action(shows="of {follower} at {leader}")
 def late_fetch_is_lost(s, leader: KraftReplica, follower: KraftReplica):
-    """The fetch never arrives, or is refused."""
+    """The late fetch never arrives, or the leader refuses it."""
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
     s.late_fetch_offset[leader][follower] = NONE
@@ -941,8 +942,8 @@ def leader_admits_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 
 def may_join_by_former_state(s, leader, follower):
-    """The old object says how far the follower is; the new one identifies its process. Kafka: Partition.maybeExpandIsr,
-    isReplicaIsrEligible."""
+    """The follower may join the ISR by its former state: the leader's old object says how far the follower is, and the
+    new object identifies its process. Kafka: Partition.maybeExpandIsr, isReplicaIsrEligible."""
     return (
         may_propose(s, leader)
         and is_known_replica(s, leader, follower)
@@ -994,7 +995,7 @@ def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftRep
 
 
 def held_shared_end_offset(s, follower):
-    """As in alter_partition.py, by the answer that the follower holds."""
+    """The end of the common beginning of both logs, as in alter_partition.py, by the answer that the follower holds."""
     epoch = s.held_epoch[follower]
     end_offset = s.held_end_offset[follower]
     if not is_answered(s, follower, epoch):

@@ -6,4 +6,4 @@ README.md describes the file, checker/answers/recorded.py reads it. May import: 
 from pathlib import Path
 
 RECORD = Path(__file__).parent / "record.jsonl"
-"""The file."""
+"""The path of the file with the record."""

@@ -23,11 +23,11 @@ FOLDER = Path(__file__).parent
 EXHAUSTED = "exhausted"
 NO_RELEASE = "none"
 MOST_NAMED = 3
-"""The most names that are proposed in place of an unknown one."""
+"""The most names of failures that are proposed in place of an unknown name."""
 
 
 class ChangeKind(Enum):
-    """Who makes a change: Kafka's developers, or whoever runs the cluster."""
+    """Who makes a change: Kafka's developers, or the operator of the cluster."""
 
     REPAIR = "repair"
     SETTING = "setting"
@@ -35,15 +35,16 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """A repair of Kafka, or a setting of an operator, with which the failure is gone within the same bounds."""
+    """A repair of Kafka, or a setting that an operator can change. With the change, the failure does not occur within
+    the same bounds."""
 
     kind: ChangeKind
     what: str
-    """The change in words."""
+    """The description of the change in words."""
     change: str
     """The change as entries of the model: `protocol=2.1`, or `acks=all min_insync_replicas=2`."""
     explored: int | None
-    """The depth that was searched; None: the whole state space."""
+    """The depth to which the model with the change was searched; None if its whole state space was searched."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Bounds:
     protocol: str
     configuration: str
     explored: int | None = None
-    """The depth to which a search without the failure goes; None: to the end."""
+    """The depth to which the model was searched if the failure does not occur; None if its whole state space was
+    searched."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +76,21 @@ class History:
     """The number of the initial state."""
     steps: tuple[str, ...]
     loop: int | None = None
-    """The step to which a behaviour that goes on for ever returns (the last one: it stays there)."""
+    """For a behaviour that goes on for ever, the step to which it returns (the last step if it stays there)."""
 
     @property
     def depth(self) -> int:
-        """The number of steps."""
+        """The number of steps of the history."""
         return len(self.steps)
 
     @cached_property
     def instance(self) -> Instance:
-        """The instance that is searched."""
+        """The instance of the model in which the history is searched."""
         return self._instance({})
 
     def changed(self, change: str) -> Instance:
-        """The instance with a change. All bounds stay: those of another generation do not count here."""
+        """Return the instance with a change. The bounds of the history stay, even if the change names another
+        generation."""
         return self._instance(bounds_of(self.instance) | pairs(change))
 
     def _instance(self, changed: Mapping[str, str]) -> Instance:
@@ -109,27 +112,28 @@ class Failure:
     number: str
     title: str
     known_as: tuple[str, ...]
-    """KIPs, JIRA issues and other names."""
+    """Other names of the failure: KIPs, JIRA issues and the like."""
     since: str
-    """The first release that has it. Empty: every release has it, because it depends on the configuration alone;
-    `NO_RELEASE`: it was repaired before a release."""
+    """The first release that has the failure. Empty if every release has it, because it depends on the configuration
+    alone; `NO_RELEASE` if it was repaired before a release."""
     repaired: tuple[str, ...]
-    """The first releases without it, one for each branch that was repaired, oldest first."""
+    """The first releases without the failure, one for each branch that was repaired, oldest first."""
     story: str
     advice: str
     history: History | None
-    """None if no model expresses the failure."""
+    """The shortest history of the failure; None if no model expresses the failure."""
     changes: tuple[Change, ...]
     why_not: str
     """The reason why no model expresses it; otherwise empty."""
     bounds: tuple[Bounds, ...] = ()
     """The bounds in which other generations show the failure."""
     first_generation: str = ""
-    """The first generation that has it; empty: every generation."""
+    """The first generation that has the failure; empty if every generation has it."""
     needs: tuple[str, ...] = ()
-    """Values such as `ELR=on`, of which the cluster has to have one; empty: the failure needs none."""
+    """Values such as `ELR=on`, at least one of which the cluster must have for the failure; empty if the failure needs
+    none."""
     remains_with: tuple[str, ...] = ()
-    """Values such as `protocol=2.8` or `TRUNC=HW`, with which the repair is without effect."""
+    """Values such as `protocol=2.8` or `TRUNC=HW`, with which the repair has no effect."""
     report: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The part of the file for Kafka's developers, which report.py reads."""
 
@@ -149,18 +153,19 @@ class Failure:
 
 @cache
 def failures() -> tuple[Failure, ...]:
-    """All known failures, in the order of their numbers."""
+    """Return all known failures, in the order of their numbers."""
     return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda failure: _position(failure.number)))
 
 
 @cache
 def named(name: str) -> Failure:
-    """The known failure with this name. Raises StopIteration for an unknown name."""
+    """Return the known failure with this name. Raises StopIteration for an unknown name."""
     return next(failure for failure in failures() if failure.name == name)
 
 
 def refusal(word: str) -> str:
-    """The message for the name of no known failure: similar names, and the command that lists all of them."""
+    """Return the message for a word that names no known failure: similar names, and the command that lists all
+    failures."""
     names = dict.fromkeys(name for failure in failures() for name in (failure.number, failure.name, *failure.known_as))
     close = difflib.get_close_matches(word, names, n=MOST_NAMED)
     like = f"; similar names: {', '.join(close)}" if close else ""
@@ -168,12 +173,12 @@ def refusal(word: str) -> str:
 
 
 def pairs(text: str) -> dict[str, str]:
-    """The entries of `name=value name=value`."""
+    """Return the names and values in a text of the form `name=value name=value`."""
     return dict(pair.split("=", 1) for pair in text.split())
 
 
 def bounds_of(instance: Instance) -> dict[str, str]:
-    """All entries but the switches, as text: with another generation, they keep the bounds as they are."""
+    """Return all entries except the switches as text. Set on another generation, they keep the bounds as they are."""
     return {
         name: spell(entry, getattr(instance.configuration, name))
         for name, entry in instance.model.entries.items()
@@ -182,7 +187,7 @@ def bounds_of(instance: Instance) -> dict[str, str]:
 
 
 def _position(number: str) -> tuple[tuple[int, str], ...]:
-    """Sort 8.7a after 8.7 and before 8.10."""
+    """Return a key that sorts the number 8.7a after 8.7 and before 8.10."""
     parts = []
     for part in number.split("."):
         digits = part.rstrip("abcdefghijklmnopqrstuvwxyz")

@@ -15,18 +15,18 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, failures,
 
 @dataclass(frozen=True)
 class Search:
-    """A search with a repair that broke no promise, or only those that `breaks` names."""
+    """A search of the model with a repair, in which no promise was broken, or only the promises in `breaks`."""
 
     what: str
     """The repair and the bounds, in words."""
     protocol: str
     configuration: str
     states: int
-    """The number of distinct states."""
+    """The number of distinct states that the search visited."""
     depth: int
     """The greatest number of steps to which all states were judged."""
     exhausted: bool
-    """Whether no state was left, so that longer behaviours do not fail either."""
+    """Whether the whole state space was searched, so that longer behaviours do not fail either."""
     breaks: tuple[str, ...] = ()
 
 
@@ -62,7 +62,7 @@ class Report:
     `backticks` enclose names of code."""
 
     summary: str
-    """One line."""
+    """The summary of the issue, in one line."""
     severity: str
     """The priority of the issue, with the reason."""
     present: str

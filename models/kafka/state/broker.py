@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """A fetch, before its offset is noted."""
+    """Note whether a follower that fetches has caught up, before the offset of its fetch is noted."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -88,7 +88,8 @@ def known_replicas(s, leader):
 
 
 def effective_min_insync_replicas(s, leader):
-    """The raw number before 3.7; since then at most the number of replicas. Kafka: Partition.effectiveMinIsr."""
+    """The min.insync.replicas that the leader applies: before 3.7, the configured number; since then, at most the
+    number of replicas. Kafka: Partition.effectiveMinIsr."""
     known = known_min_insync_replicas(s, leader)
     return min(known, known_replicas(s, leader)) if s.HW_MINISR_GATE else known
 
@@ -214,7 +215,7 @@ def drop_parked_fetches(s, leader):
 
 
 def forget_late_fetches(s, leader):
-    """A fetch of another leader epoch is refused (FENCED_LEADER_EPOCH)."""
+    """Late fetches of the leader's earlier epoch are forgotten, because they would be refused (FENCED_LEADER_EPOCH)."""
     if s.CONTROLLER == Controller.KRAFT and s.late_fetches > 0:
         for r in range(s.replicas):
             s.late_fetch_offset[leader][r] = NONE
@@ -351,7 +352,7 @@ def has_enough_replicas(s, leader):
 
 
 def has_proposed(s, leader):
-    """A change of the ISR is pending."""
+    """The leader has proposed a change of the ISR that is pending."""
     return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and any(s.proposed_isr[leader][r] for r in range(s.replicas))
 
 

@@ -14,7 +14,7 @@ from isrcheck.models.language import NONE
 
 
 def is_active(s, r):
-    """Registered, not fenced, and not shutting down."""
+    """The broker is registered, not fenced, and not shutting down."""
     return not s.is_fenced[r] and not s.is_shutting_down[r]
 
 
@@ -32,7 +32,8 @@ def may_change_leader(s):
 
 
 def may_lose_member(s):
-    """A smaller ISR is a new partition epoch, and before metadata version 3.6 a new leader epoch as well."""
+    """The budgets allow a smaller ISR: it needs a new partition epoch, and before metadata version 3.6 a new leader
+    epoch as well."""
     return may_change_leader(s) if s.EPOCH_BUMP_ON_SHRINK else may_change_record(s)
 
 
@@ -112,7 +113,7 @@ def keep_eligible(s, members):
 
 
 def keep_eligible_below(s, minimum, members):
-    """The same for a minimum that was read before the replicas changed."""
+    """As keep_eligible, but for a min.insync.replicas that was read before the replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
@@ -322,7 +323,7 @@ def end_overdue(s, elected):
 
 
 def is_out_of_service(s, broker):
-    """The broker is unregistered, and does not come back."""
+    """The broker is unregistered, so it does not come back."""
     return s.unregistrations > 0 and s.is_unregistered[broker]
 
 

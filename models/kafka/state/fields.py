@@ -209,7 +209,7 @@ def up_to_budget(name):
 
 
 def up_to_kraft_budget(name):
-    """The same for what only a KRaft controller knows."""
+    """The values of the remaining amount of a budget that only matters with a KRaft controller."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)) if has_kraft(configuration) else 0)
 
 
@@ -534,7 +534,8 @@ BUDGETS = [name.removesuffix("_left") for name in vars(State) if name.endswith("
 
 
 def _subsets_with(leader, replicas, at_least):
-    """Every ISR with the leader and at least this many members, as truth values, in the order of binary numbers."""
+    """Yield every ISR with the leader and at least `at_least` members, as truth values, in the order of binary
+    numbers."""
     for number in range(1 << replicas):
         isr = [bool(number >> r & 1) for r in range(replicas)]
         if isr[leader] and sum(isr) >= at_least:
@@ -542,7 +543,8 @@ def _subsets_with(leader, replicas, at_least):
 
 
 def _cluster(configuration, leader, isr, lengths, absent=()):
-    """A quiescent cluster at epoch 0: broker r holds the first lengths[r] records, all of them acknowledged.
+    """Return a quiescent cluster at epoch 0, in which broker r holds the first lengths[r] records, all of them
+    acknowledged.
 
     Brokers that are absent have no leader and no followers, as after a crash; nor have those that are no replicas.
     """
@@ -612,7 +614,7 @@ def is_assigned_at_first(configuration, r):
 
 @initial
 def quiescent_clusters(configuration):
-    """Stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
+    """Yield stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
     With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of it elsewhere.
     """

@@ -49,7 +49,7 @@ __all__ = [
     "terminal",
     "weak_fairness",
 ]
-"""The names that a model file imports; the other names here are for the readers of declarations."""
+"""The names that a model file imports. The other names of this module are for the code that reads declarations."""
 
 # ---------------------------------------------------------------------------------------------- plain numbers and words
 #
@@ -57,24 +57,25 @@ __all__ = [
 
 
 CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
-"""The widest range of one cell of a state, and of one run-time value, in every engine: 32 bits with a sign."""
+"""The widest range of a cell of a state, and of a value that is passed at run time, in every engine: 32 bits with a
+sign."""
 
 BYTES_OF_CELLS = (1, 2, 4)
-"""The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
+"""The possible sizes in bytes of a cell or a run-time value outside the set of visited states (see `bytes_of`)."""
 
 LONGEST = 60
-"""The longest text of an argument in a message, in characters."""
+"""The most characters of an argument that a message shows."""
 
 LONGEST_CODE = 80
-"""The longest expression in a message, in characters."""
+"""The most characters of an expression that a message shows."""
 
 VALUES = "a domain, an IntEnum, Flag, between(low, high), optional(...)"
 """The forms in which the values of one cell are declared."""
 
 
 class DeclarationError(Exception):
-    """A declaration has invalid arguments: the message says what is wrong, and the cure. The loader of the model's file
-    turns it into a LanguageError, with FILE:LINE."""
+    """Raised for a declaration with invalid arguments; the message says what is wrong, then the cure. The loader of the
+    model's file turns this error into a LanguageError, with FILE:LINE."""
 
 
 def plain(value: object) -> int | bool | None:
@@ -96,8 +97,8 @@ def members_of(kind: type[IntEnum]) -> dict[str, int]:
 
 
 def ends_of(values: type[IntEnum]) -> tuple[int, int]:
-    """The least and the greatest number of an enumeration. Raises DeclarationError if a number between them has no
-    member, or if the enumeration is empty."""
+    """Return the least and the greatest number of an enumeration. Raises DeclarationError if a number between the two
+    has no member, or if the enumeration is empty."""
     numbers = set(members_of(values).values())
     if not numbers:
         raise DeclarationError(f"{values.__name__} has no members; give it at least one")
@@ -109,19 +110,19 @@ def ends_of(values: type[IntEnum]) -> tuple[int, int]:
 
 
 def bytes_of(low: int, high: int) -> int:
-    """The least number of bytes, 1, 2 or 4, in which a signed number holds every value of low..high."""
+    """Return the smallest size in bytes (1, 2 or 4) of a signed number that can hold every value in low..high."""
     return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
 
 
 def size_of(size: int | str | Callable[[Any], int], configuration: Any) -> int:
-    """The value of `size` under `configuration`."""
+    """Return the number that `size` means under `configuration`."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
 
 
 def shortened(text: str) -> str:
-    """A text in one line, shortened in the middle if it is long."""
+    """Return the text in one line, shortened in the middle if it is long."""
     text = " ".join(text.split())
     half = LONGEST_CODE // 2 - 3
     return text if len(text) <= LONGEST_CODE else f"{text[:half]} ... {text[-half:]}"
@@ -131,14 +132,15 @@ def shortened(text: str) -> str:
 
 
 def shown(argument: object) -> str:
-    """An argument of a declaration, as text of one line."""
+    """Return an argument of a declaration as text of one line, for messages."""
     text = argument.__name__ if isinstance(argument, type) else repr(argument)
     text = text if text.isprintable() else ascii(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def not_taken(where: str, argument: object, takes: str) -> DeclarationError:
-    """The error for an invalid argument of a declaration; `where` is the declaration's text, such as `Set(of={})`."""
+    """Return the error for an invalid argument of a declaration. `where` is the declaration's text, such as
+    `Set(of={})`, and `takes` says what the argument can be."""
     what, cure = " is not possible", f"give {takes}"
     example = getattr(argument, "example", None)  # of a set or queue, or of the class
     if isinstance(example, str) and isinstance(argument, type):
@@ -155,16 +157,17 @@ def not_taken(where: str, argument: object, takes: str) -> DeclarationError:
 
 
 def all_named(kind: Any, unnamed: Sequence[object], **named: object) -> None:
-    """Raise DeclarationError if a `kind` of contents has `unnamed` arguments, or if a `named` argument is missing."""
+    """Raise DeclarationError if the declaration of a set or queue (`kind`) has arguments without a name (`unnamed`), or
+    if one of the `named` arguments is missing (None)."""
     lacking = [name for name, argument in named.items() if argument is None]
     if unnamed or lacking:
         parts = [*map(shown, unnamed), *(f"{name}={shown(named[name])}" for name in named if name not in lacking)]
-        lacks = f" lacks {lacking[0]}=" if lacking else ""
+        lacks = f" lacks {lacking[0]}=" if lacking else " has an argument without a name"
         raise DeclarationError(f"{kind.__name__}({', '.join(parts)}){lacks}; write it as in {kind.example}")
 
 
 def refuse_as_optional(values: Any) -> None:
-    """Raise DeclarationError if the values of a cell cannot include none."""
+    """Raise DeclarationError if `optional(...)` cannot be applied to these values of a cell."""
     what, cure = "", "use an IntEnum with a member that means 'none'"
     if values.names is not None:
         what, cure = "takes no IntEnum", f"give {values.names.__name__} a member that means 'none'"
@@ -179,10 +182,13 @@ def refuse_as_optional(values: Any) -> None:
 
 
 def filler_below(element: Any) -> int:
-    """The number below all values of an element of a queue. Raises DeclarationError if no cell can hold it."""
+    """Return the filler of a queue's empty places: the number below all values of an element. Raises DeclarationError
+    if no cell can hold this number."""
     low = plain(element.low)
     if low is None:
-        raise DeclarationError(f"Queue(of={element}): let its values begin with a number, as in between(0, 5)")
+        raise DeclarationError(
+            f"Queue(of={element}): the values do not begin with a number; write them as in between(0, 5)"
+        )
     if low <= CELL_LOW:
         what = f"Queue(of={element}): a queue needs a number below its elements"
         raise DeclarationError(f"{what}; let them begin at {CELL_LOW + 1} or above")
@@ -190,12 +196,14 @@ def filler_below(element: Any) -> int:
 
 
 def declared_in(holder: type) -> dict[str, Any]:
-    """The declarations of a class by name, those of its base classes first; the class may redeclare them."""
+    """Return the declarations of a class by name, those of base classes first. A class may redeclare what a base class
+    has."""
     return {name: value for kind in reversed(holder.__mro__) for name, value in vars(kind).items()}
 
 
 def checked_size(name: str, size: Any, least: int | None = None) -> Any:
-    """A number of a declaration, which may depend on the configuration. Raises DeclarationError for anything else."""
+    """Return `size` if it is a number, perhaps one that depends on the configuration, and not below `least`. Raises
+    DeclarationError for anything else; `name` is the argument's name in the message."""
     constant = plain(size)
     if constant is None and not isinstance(size, str) and (isinstance(size, type) or not callable(size)):
         cure = "give a whole number, the name of a configuration entry, or a function of the configuration"
@@ -206,7 +214,8 @@ def checked_size(name: str, size: Any, least: int | None = None) -> Any:
 
 
 def checked_number(name: str, value: Any, cure: str) -> int:
-    """A whole number or a truth value of a declaration, as a plain number. Raises DeclarationError."""
+    """Return a whole number or a truth value of a declaration as a plain number. Raises DeclarationError for any other
+    `value`."""
     plain_number = plain(value)
     if plain_number is None:
         raise DeclarationError(f"{name}={shown(value)} is no whole number; {cure}")
@@ -217,7 +226,7 @@ def checked_number(name: str, value: Any, cure: str) -> int:
 
 
 Size = int | str | Callable[[Any], int]
-"""A number: a constant, the name of a configuration entry, or a function that takes the configuration."""
+"""A number in a declaration: a constant, the name of a configuration entry, or a function of the configuration."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,29 +257,29 @@ Flag = Values(0, 1, is_flag=True)
 
 
 MOST_BY_DEFAULT = 127
-"""The greatest value of a setting or budget that declares none: a narrow range keeps values in one byte."""
+"""The greatest value of a setting or budget that does not declare one. A narrow range keeps values in one byte."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a configuration."""
+    """The declaration of one entry of a configuration."""
 
     default: int
     says: str
-    """Its help text."""
+    """The help text of the entry."""
     is_bound: bool
-    """Whether it determines the layout of the state (array sizes, value ranges). Every other entry is a run-time value,
-    so one compiled kernel serves all protocols and client settings with the same layout."""
+    """Whether the entry determines the layout of states (sizes of arrays, ranges of values). Every other entry is a
+    run-time value, so one compiled kernel serves all protocols and client settings with the same layout."""
     values: type[IntEnum] | type[bool] | None
-    """The enumeration of its values, or `bool` for on and off; None for a number."""
+    """The enumeration of the entry's values, or `bool` for on and off; None if the entry is a number."""
     least: int
     most: int | None
-    """None: any size."""
+    """The greatest value; None if there is no greatest value."""
     option: str | None
-    """Its option on the command line."""
+    """The option of the entry on the command line, such as `--replicas`; None if it has no option."""
     is_budget: bool = False
     is_open: bool = False
-    """Whether proofs for every length leave its value unspecified."""
+    """Whether proofs for every length leave the entry's value unspecified."""
     is_switch: bool = False
 
     def __post_init__(self) -> None:
@@ -295,17 +304,17 @@ def bound(
     option: str | None = None,
     is_open: bool = False,
 ) -> Any:
-    """Declare a number, from `least` to `most`, that determines array sizes or value ranges. `says` is its help text,
-    and `option` its option on the command line. With `is_open`, proofs for every length leave its value unspecified,
-    as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
+    text, and `option` the option on the command line. With `is_open`, proofs for every length leave the value
+    unspecified, as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, most: int | None = None, shapes: bool = False, option: str | None = None) -> Any:
     """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
 
-    A budget is a run-time value like a setting, from 0 to `most` (None: 127); if `shapes` is true, it determines the
-    layout of states like a bound, and None permits any size.
+    A budget is a run-time value like a setting, from 0 to `most` (127 if `most` is None). If `shapes` is true, the
+    budget determines the layout of states like a bound, and `most=None` permits any size.
     """
     most = MOST_BY_DEFAULT if most is None and not shapes else most
     return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
@@ -321,9 +330,11 @@ def setting(
     option: str | None = None,
     shapes: bool = False,
 ) -> Any:
-    """Declare a run-time number from `least` to `most`, or a member of `values`, which `bool` makes on or off.
+    """Declare an entry that is set at run time: a number from `least` to `most`, or a member of the enumeration
+    `values`; with `values=bool`, on or off.
 
-    If `shapes` is true, it determines the layout of states like a bound. `says` and `option`: see `bound`.
+    If `shapes` is true, the setting determines the layout of states like a bound. `says` and `option` are as for
+    `bound`.
     """
     if values is bool:
         least, most = 0, 1
@@ -368,7 +379,8 @@ def require(condition: object) -> None:
 
 
 class _Elements(type):
-    """The type of domains, whose elements depend on the configuration: only the functions of a model know them."""
+    """The type of all domains. The elements of a domain depend on the configuration, so only the functions of a model
+    can use them."""
 
     def __iter__(cls) -> Iterator[int]:
         raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
@@ -400,8 +412,8 @@ class Domain(metaclass=_Elements):
 
 
 class Subset:
-    """All subsets of a domain. A parameter of this kind is indexed with an element, and is true if the subset contains
-    it.
+    """All subsets of a domain. A parameter that is a subset is indexed with an element: `chosen[element]` is true if
+    the subset contains the element.
 
     `class ReplicaSet(Subset, of=Replica)` declares one. Its values are ordered as binary numbers whose bit i says
     whether the subset contains element i.
@@ -415,7 +427,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of the last element of a domain, which depends on the configuration."""
+    """The number of a domain's last element, as the end of a range of values. The number depends on the
+    configuration."""
 
     domain: type[Domain]
 
@@ -425,20 +438,20 @@ class LastOf:
 
 
 def between(low: Size, high: Size) -> Values:
-    """The numbers from `low` to `high`, both included."""
+    """Declare that a cell holds a number from `low` to `high`, both included."""
     return Values(checked_size("low", low), checked_size("high", high))
 
 
 def optional(values: type[Domain] | Values) -> Values:
-    """The given values, or NONE."""
+    """Declare that a cell holds one of `values`, or NONE."""
     inner = as_values(values, "optional({})", "a domain, or numbers that start at 0")
     refuse_as_optional(inner)
     return Values(NONE, inner.high, letters=inner.letters, none=True)
 
 
 def as_values(values: Any, where: str = "field(values={})", takes: str = VALUES) -> Values:
-    """Convert a domain or an enumeration to the values of a cell. Raises DeclarationError for anything else, with the
-    text of the declaration, `where`, and what it takes."""
+    """Return the values of a cell that a domain or an enumeration declares; `Values` are returned unchanged. Raises
+    DeclarationError for anything else: the message has `where`, the text of the declaration, and what it `takes`."""
     if isinstance(values, Values):
         return values
     if isinstance(values, type) and issubclass(values, Domain):
@@ -474,30 +487,31 @@ class Set:
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
             raise not_taken("Set(of={})", of, "a domain or an IntEnum, as in: class Number(Domain, size=4)")
         if issubclass(of, IntEnum) and ends_of(of)[0] != 0:
-            raise DeclarationError(f"Set(of={of.__name__}): number its members 0, 1, 2, ...")
+            raise DeclarationError(f"Set(of={of.__name__}): the members are not numbered 0, 1, 2, ...; number them so")
         object.__setattr__(self, "of", of)
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the last index of a field that holds such sets; always the same one for an enumeration."""
+        """The domain of the last index of a field that holds these sets. For an enumeration, it is the same domain each
+        time."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
             size = ends_of(self.of)[1] + 1
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
         return self.of if issubclass(self.of, Domain) else _MEMBERS[self.of]
 
     values: ClassVar[Values] = Flag
-    """The values of a cell."""
+    """The values of each of a set's cells."""
 
     @property
     def element(self) -> Values:
-        """The values that an element can have."""
+        """The values that an element of the set can have."""
         return as_values(self.of)
 
     def __repr__(self) -> str:
         return "Set(...)"
 
     def cells(self, members: Any, size: int) -> list[Any]:
-        """The cells of one set of numbers. Raises ValueError."""
+        """Return the cells of the set of the numbers `members`. Raises ValueError if `members` is not such a set."""
         if not isinstance(members, set | frozenset):
             raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
         elements = {int.__int__(member) if isinstance(member, int) else -1 for member in members}
@@ -506,11 +520,11 @@ class Set:
         return [element in elements for element in range(size)]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """The set with these cells as a value of Python's."""
+        """Return the set with these cells as a Python object."""
         return frozenset(self.elements(cells))
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """The elements of a set with these cells."""
+        """Return the elements of the set with these cells."""
         return [element for element, is_in in enumerate(cells) if is_in]
 
 
@@ -541,19 +555,20 @@ class Queue:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The places of the queue."""
+        """The domain of the queue's places, which is the last index of a field that holds these queues."""
         return types.new_class("Place", (Domain,), {"size": self.most})
 
     @property
     def values(self) -> Values:
-        """The values of a cell: an element, or the filler."""
+        """The values of each of a queue's cells: an element, or the filler."""
         return Values(self.filler, self.element.high)
 
     def __repr__(self) -> str:
         return "Queue(...)"
 
     def cells(self, elements: Any, size: int) -> list[Any]:
-        """The cells of one queue, of which this is the list of elements. Raises ValueError."""
+        """Return the cells of the queue with the list `elements`. Raises ValueError if `elements` is not such a
+        list."""
         if not isinstance(elements, list | tuple):
             raise ValueError("give a list, the oldest element first")  # noqa: TRY004 - the caller tells the user
         if len(elements) > size:
@@ -563,11 +578,11 @@ class Queue:
         return [*elements, *[self.filler] * (size - len(elements))]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """The queue with these cells as a value of Python's."""
+        """Return the queue with these cells as a Python object."""
         return self.elements(cells)
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """The elements of a queue with these cells: all up to the last one that is not the filler."""
+        """Return the elements of the queue with these cells: all cells up to the last one that is not the filler."""
         elements = list(cells)
         while elements and elements[-1] == self.filler:
             elements.pop()
@@ -575,7 +590,7 @@ class Queue:
 
 
 Contents = Set | Queue
-"""What a field can hold in place of single values."""
+"""The contents that a field can hold in place of single values."""
 
 
 class Record:
@@ -584,7 +599,7 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A field that holds records, one for each index; or queues of records."""
+    """A declared field that holds records, one for each index, or queues of records."""
 
     over: tuple[type[Domain], ...]
     record: type[Record]
@@ -592,7 +607,7 @@ class Group:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts by name, those of base classes first."""
+        """The declarations of the record's parts by name, those of base classes first."""
         return {name: part for name, part in declared_in(self.record).items() if isinstance(part, Field | Group)}
 
 
@@ -604,19 +619,22 @@ class Field:
     values: Values
     initially: int
     contents: Contents | None = None
-    """If it holds sets or queues; the last of the domains is then their axis."""
+    """The sets or queues that the field holds; None for single values. With contents, the last of the domains is their
+    axis."""
     members: frozenset[int] | None = None
-    """The members of each set at first, if the declaration lists them."""
+    """The members of each set in the initial state, if the declaration lists them."""
     outer: int | None = None
-    """Of a part of a record: how many indices are the record's."""
+    """For a part of a record, the number of indices that belong to the record; None for any other field."""
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
-        """The domains of the indices that a model writes; each such index has one value, set or queue."""
+        """The domains of the indices that a model writes. At each combination of indices there is one value, set or
+        queue."""
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """The initial value of the field, or of a part of it with these sizes, as nested lists of numbers."""
+        """Return the initial value of an array with these sizes, the whole field or a row of it, as nested lists of
+        numbers."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -663,7 +681,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
 
 
 class Kind(Enum):
-    """The kind of a decorated function."""
+    """The kinds of decorated functions."""
 
     ACTION = "action"
     ALWAYS = "always"
@@ -682,13 +700,13 @@ class Kind(Enum):
 
 
 LIVENESS = (Kind.EVENTUALLY, Kind.LEADS_TO, Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS)
-"""The kinds of properties of endless behaviours: what happens eventually."""
+"""The kinds of properties that say what happens eventually; they are about endless behaviours."""
 
 WHOLE = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
-"""The kinds of properties that only a search of every reachable state judges."""
+"""The kinds of properties on which only a search of every reachable state gives a verdict."""
 
 PROPERTIES = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES, *WHOLE)
-"""The kinds of properties that a search judges."""
+"""The kinds of properties on which a search gives a verdict."""
 
 INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
 """The kinds of properties that can be proved by induction: the other kinds say that a state can be reached."""
@@ -696,17 +714,18 @@ INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
 
 @dataclass(frozen=True)
 class Mark:
-    """The information that a decorator attaches to a function, in the attribute `isrcheck`: its arguments."""
+    """The kind and the arguments of a decorator, which it attaches to the decorated function in the attribute
+    `isrcheck`."""
 
     kind: Kind
     permitted: Callable[..., Any] | None = None
     applies: Callable[[Any], bool] | None = None
     shows: str | None = None
-    """Of an action: the format of its printed arguments."""
+    """For an action, the format in which its arguments are printed."""
     every_length: bool = False
-    """Whether proofs leave the open bounds arbitrary."""
+    """Whether proofs of the property leave the open bounds arbitrary, such as the length of a log."""
     when: Callable[..., Any] | None = None
-    """The premise of `leads_to`."""
+    """For `leads_to`, the premise."""
     fair: Any = None
 
 
@@ -725,7 +744,8 @@ def is_marking(function: object) -> bool:
 
 
 def _marked(function: Any, mark: Mark) -> Any:
-    """The function with this mark; without a function (None), the decorator that attaches the mark."""
+    """Attach the mark to the function and return the function; if `function` is None, return a decorator that does
+    so."""
     if function is None:
         return lambda function: _marked(function, mark)
     if mark_of(function) is not None:  # a property would silently become a lemma
@@ -735,8 +755,8 @@ def _marked(function: Any, mark: Mark) -> Any:
 
 
 def action(function: Any = None, *, shows: str | None = None, fair: bool | str | Sequence[str] = False) -> Any:
-    """An action of the protocol: guards with `require(...)`, then writes in place. Each combination of values of its
-    parameters is one step.
+    """Mark an action of the protocol: a function with guards, `require(...)`, and then writes to the state. Each
+    combination of values of its parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
     liveness properties assume that a step of the action is eventually taken if one stays possible (weak fairness);
@@ -759,7 +779,7 @@ def _property(kind: Kind) -> Callable[..., Any]:
 
 
 always = _property(Kind.ALWAYS)
-"""A property of every reachable state.
+"""Mark a property that must be true in every reachable state.
 
 `permitted` is a predicate of the state. Where it is true, the configuration does not promise the property, and a
 failure is PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is false, the property is
@@ -768,13 +788,15 @@ not checked and its verdict is n/a. With `every_length`, the prover looks for a 
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
-"""A property of every transition: its function takes `before`, `after` and, optionally, the action `taken`."""
+"""Mark a property that must be true of every transition. Its function takes the states `before` and `after` and,
+optionally, the action `taken`."""
 
 sometimes = _property(Kind.SOMETIMES)
-"""A state (or, with `before, after[, taken]`, a transition) that must be reachable; guards against a vacuous model."""
+"""Mark a predicate that must be true in some reachable state (or, with `before, after[, taken]`, of some transition).
+It guards against a model in which nothing happens."""
 
 always_possible = _property(Kind.ALWAYS_POSSIBLE)
-"""A state that must stay reachable: from every reachable state, some path leads to a state in which it is true.
+"""Mark a predicate that must stay possible: from every reachable state, some path leads to a state in which it is true.
 
 In the notation of CTL this is AG EF p. It fails in each state from which no path leads to such a state; the path to the
 first of these stuck states is the counterexample. `permitted` is evaluated in the stuck state, as for `always`.
@@ -795,7 +817,7 @@ def _liveness(kind: Kind) -> Callable[..., Any]:
 
 
 eventually = _liveness(Kind.EVENTUALLY)
-"""A state that every behaviour reaches: <>P in the notation of TLA+.
+"""Mark a predicate that every behaviour makes true at some point: <>P in the notation of TLA+.
 
 Behaviours are endless, may stutter, and are weakly fair to some steps (see below): `fair` lists them;
 without it, those of the actions declared with `@action(fair=...)` count. The counterexample is a path from which a
@@ -804,10 +826,10 @@ states of the loop in which the property is false.
 """
 
 always_eventually = _liveness(Kind.ALWAYS_EVENTUALLY)
-"""A state that every behaviour reaches again and again: []<>P. The rest is as for `eventually`."""
+"""Mark a predicate that every behaviour makes true again and again: []<>P. The rest is as for `eventually`."""
 
 eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
-"""A state that every behaviour eventually reaches and never leaves again: <>[]P. The rest is as for `eventually`."""
+"""Mark a predicate that every behaviour eventually makes true for ever: <>[]P. The rest is as for `eventually`."""
 
 
 def leads_to(
@@ -818,9 +840,10 @@ def leads_to(
     applies: Callable[[Any], bool] | None = None,
     fair: Any = None,
 ) -> Any:
-    """A state that every behaviour reaches once the premise `when`, a function of the state, is true: when ~> P.
+    """Mark a predicate that every behaviour makes true after the premise `when`, a function of the state, is true: when
+    ~> P.
 
-    The state in which the premise is true may itself be this state. The rest is as for `eventually`.
+    The predicate may be true already in the state in which the premise is true. The rest is as for `eventually`.
     """
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
@@ -829,7 +852,8 @@ def leads_to(
 
 
 lemma = _property(Kind.LEMMA)
-"""A property of every reachable state that is not promised to users, but helps to prove the promised properties.
+"""Mark a lemma: a property of every reachable state that is not promised to users, but helps to prove the promised
+properties.
 
 `applies` is a predicate of the configuration: if it is false, proofs do not use the lemma.
 """
@@ -887,7 +911,7 @@ def contradiction(function: Any) -> Any:
 
 
 Domains = Mapping[str, Any]
-"""The parameters of an action, each with its domain."""
+"""The names of an action's parameters, each with its domain."""
 
 
 @dataclass(frozen=True)
@@ -915,7 +939,7 @@ any_action = WeakFairness(())
 
 
 def names_of(each: Any) -> tuple[Any, ...]:
-    """The names of parameters, given as one name or several."""
+    """Return the names of parameters as a tuple; `each` is one name or several."""
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)

@@ -69,11 +69,11 @@ def fence(s, replica):
 def replica_restarts(s, replica: Replica):
     s.is_up[replica] = True
 """
-"""The model to which the examples belong."""
+"""The model in which the examples are read."""
 
 
 class Place(Enum):
-    """Where an example stands."""
+    """The place in a model at which an example stands."""
 
     ACTION = "the statements of an action"
     HELPER = "the statements of a helper that returns a value"
@@ -83,31 +83,37 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Construct:
-    """A construct of the language."""
+    """One construct of the language."""
 
     examples: tuple[str, ...]
-    """As it is written, in each of its forms."""
+    """The construct as it is written, in each of its forms."""
     meaning: str
     nodes: tuple[type[ir.Node], ...]
-    """The nodes that each example becomes, as written and in the core; none if it says nothing to an engine."""
+    """The nodes that each example becomes, both as written and in the core; none if the construct has no effect for an
+    engine."""
     place: Place = Place.VALUE
     error: str = ""
-    """What violates `in_range` in a state."""
+    """The use of the construct that violates `in_range` in a state; empty if no use does."""
     wrong: str = ""
     """An example of the error in the initial state, where `r` is replica 0, `p` replica 1, and `chosen` empty."""
 
 
 _ACTION, _HELPER, _STEP = Place.ACTION, Place.HELPER, Place.STEP
 
-_INDEX = "an index outside its array"
+_INDEX = "an index outside the array"
 _RANGE = "a value outside the range of the field"
 _DOMAIN = "an element outside the domain"
-_PLACE = "a place without an element"
+_PLACE = "a place at which the queue has no element"
 _EMPTY = "an empty queue"
 _FULL = "a full queue, or a value outside the range of its elements"
 
 STATEMENTS = (
-    Construct(("require(s.is_up[r])",), "a guard: where it is false, the action has no step", (ir.Require,), _ACTION),
+    Construct(
+        ("require(s.is_up[r])",),
+        "a guard: where the condition is false, the action has no step",
+        (ir.Require,),
+        _ACTION,
+    ),
     Construct(("s.epoch[r] = 2",), "writes a cell of the state", (ir.Store,), _ACTION, _RANGE, "s.epoch[r] = 6"),
     Construct(
         ("s.epoch[r] += 1", "s.epoch[r] -= 1"),
@@ -164,8 +170,8 @@ EXPRESSIONS = (
     Construct(("len(Replica)",), "the number of elements of a domain", (ir.Size,)),
     Construct(("before.epoch[0] < after.epoch[0]",), "the states before and after a step", (ir.Cell,), _STEP),
     Construct(("taken == replica_restarts",), "whether the step took this action", (ir.IsTaken,), _STEP),
-    Construct(("taken != replica_restarts",), "whether it took another action", (ir.Not, ir.IsTaken), _STEP),
-    Construct(("not s.is_up[r]",), "whether it is 0", (ir.Not,)),
+    Construct(("taken != replica_restarts",), "whether the step took another action", (ir.Not, ir.IsTaken), _STEP),
+    Construct(("not s.is_up[r]",), "whether a value is 0, that is, not true", (ir.Not,)),
     Construct(
         ("s.is_up[r] and s.is_up[p]",),
         "the first value that is 0, else the last one; the values after it are not evaluated",
@@ -188,12 +194,16 @@ EXPRESSIONS = (
         (ir.Chain,),
     ),
     Construct(("s.leader in (r, p)",), "whether a number is one of several, all of which are evaluated", (ir.Among,)),
-    Construct(("s.leader not in (r, p)",), "whether it equals none of them", (ir.Not, ir.Among)),
+    Construct(("s.leader not in (r, p)",), "whether a number equals none of several numbers", (ir.Not, ir.Among)),
     Construct(("s.leader in Replica",), "whether a number is an element of a domain", (ir.InDomain, ir.Chain, ir.Size)),
-    Construct(("s.leader not in Replica",), "whether it is not", (ir.InDomain, ir.Not, ir.Chain, ir.Size)),
+    Construct(
+        ("s.leader not in Replica",),
+        "whether a number is no element of a domain",
+        (ir.InDomain, ir.Not, ir.Chain, ir.Size),
+    ),
     Construct(("-s.epoch[r]",), "the number with the other sign", (ir.Negative,)),
-    Construct(("s.epoch[r] + 1 - s.epoch[p]",), "a sum", (ir.Sum,)),
-    Construct(("s.epoch[r] * 2",), "a product", (ir.Arithmetic,)),
+    Construct(("s.epoch[r] + 1 - s.epoch[p]",), "a sum or difference of two or more numbers", (ir.Sum,)),
+    Construct(("s.epoch[r] * 2",), "a product of two numbers", (ir.Arithmetic,)),
     Construct(
         ("s.epoch[r] // 2", "s.epoch[r] % 2"),
         "a quotient, rounded down; a remainder, in 0..divisor-1",
@@ -214,7 +224,9 @@ EXPRESSIONS = (
         "whether all values are true; whether any is true. The values after the deciding one are not evaluated",
         (ir.Fold,),
     ),
-    Construct(("sum(s.epoch[e] for e in Replica if s.is_up[e])",), "the sum; 0 if there is no value", (ir.Fold,)),
+    Construct(
+        ("sum(s.epoch[e] for e in Replica if s.is_up[e])",), "the sum of all values; 0 if there is no value", (ir.Fold,)
+    ),
     Construct(
         ("min(s.epoch[e] for e in range(3))", "max((s.epoch[e] for e in Replica if s.is_up[e]), default=0)"),
         "the least or the greatest value; the default if there is no value",
@@ -222,7 +234,7 @@ EXPRESSIONS = (
     ),
     Construct(
         ("any(e < o for e in Replica if s.is_up[e] for o in Replica if s.is_up[o] if o != r)",),
-        "each of these generators may have any number of `for` and `if`",
+        "the generator of any of these functions may have any number of `for` and `if`",
         (ir.Fold,),
     ),
     Construct(("is_ahead(s, r, p)",), "the value of a helper", (ir.Call,)),
@@ -234,7 +246,7 @@ SETS = (
     ),
     Construct(
         ("r not in s.isr",),
-        "whether it lacks an element",
+        "whether a set lacks an element",
         (ir.IsIn, ir.Not, ir.Cell),
         error=_DOMAIN,
         wrong="3 not in s.isr",
@@ -247,15 +259,15 @@ SETS = (
         _DOMAIN,
         "chosen[3]",
     ),
-    Construct(("len(s.isr)", "len(chosen)"), "how many elements it has", (ir.Length, ir.Fold, ir.Size)),
+    Construct(("len(s.isr)", "len(chosen)"), "the number of elements of a set", (ir.Length, ir.Fold, ir.Size)),
     Construct(
         ("chosen <= s.isr", "chosen >= s.isr", "chosen == s.isr"),
-        "whether it is a subset, a superset, or has the same elements",
+        "whether a set is a subset or a superset of another set, or has the same elements",
         (ir.SetComparison, ir.Fold),
     ),
     Construct(
         ("chosen < s.isr", "chosen > s.isr"),
-        "whether it is a proper subset, or superset",
+        "whether a set is a proper subset or superset of another set",
         (ir.SetComparison, ir.And, ir.Not, ir.Fold),
     ),
     Construct(("chosen != s.isr",), "whether the sets differ", (ir.SetComparison, ir.Not, ir.Fold)),
@@ -266,14 +278,14 @@ SETS = (
     ),
     Construct(
         ("for e in s.isr:\n    s.is_up[e] = True", "for e in chosen:\n    s.is_up[e] = True"),
-        "a loop over its elements, in ascending order. It tests each element when it comes to it: the body may change"
-        " the set",
+        "a loop over the elements of a set, in ascending order. Each element is tested when the loop reaches it: the"
+        " body may change the set",
         (ir.SetLoop, ir.Loop, ir.Branch),
         _ACTION,
     ),
     Construct(
         ("s.isr.add(r)", "s.isr.discard(r)"),
-        "adds an element; removes it",
+        "adds an element to a set; removes an element",
         (ir.SetChange, ir.Store),
         _ACTION,
         _DOMAIN,
@@ -283,35 +295,38 @@ SETS = (
     Construct(("s.isr = set()",), "removes all elements", (ir.FillSet, ir.Loop, ir.Store), _ACTION),
     Construct(
         ("s.isr = {r, p}",),
-        "replaces all elements by these",
+        "replaces all elements of a set by the listed elements",
         (ir.FillSet, ir.Loop, ir.Store),
         _ACTION,
         _DOMAIN,
         "s.isr = {r, 3}",
     ),
     Construct(
-        ("s.isr = chosen",), "replaces all elements by those of another set", (ir.CopySet, ir.Loop, ir.Store), _ACTION
+        ("s.isr = chosen",),
+        "replaces all elements of a set by those of another set",
+        (ir.CopySet, ir.Loop, ir.Store),
+        _ACTION,
     ),
 )
 
 QUEUES = (
-    Construct(("len(s.inbox[r])",), "how many elements it has", (ir.Length, ir.Fold)),
+    Construct(("len(s.inbox[r])",), "the number of elements of a queue", (ir.Length, ir.Fold)),
     Construct(
         ("p in s.inbox[r]",),
-        "whether it has an element; false for a value that cannot be an element",
+        "whether a queue has an element; false for a value that cannot be an element",
         (ir.IsIn, ir.And, ir.Fold),
     ),
-    Construct(("p not in s.inbox[r]",), "whether it lacks an element", (ir.IsIn, ir.Not, ir.And, ir.Fold)),
+    Construct(("p not in s.inbox[r]",), "whether a queue lacks an element", (ir.IsIn, ir.Not, ir.And, ir.Fold)),
     Construct(
         ("s.inbox[r][0]",),
-        "the element at a place; 0 is the oldest",
+        "the element at a place of a queue; the oldest is at place 0",
         (ir.QueueElement, ir.Cell, ir.Choose),
         error=_PLACE,
         wrong="s.inbox[r][0]",
     ),
     Construct(
         ("s.inbox[r].append(p)",),
-        "adds an element at the end",
+        "adds an element at the end of a queue",
         (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
@@ -327,7 +342,7 @@ QUEUES = (
     ),
     Construct(
         ("first = s.inbox[r].popleft()",),
-        "removes the first element, and keeps it in a local",
+        "removes the first element of a queue, and keeps the element in a local",
         (ir.TakeFirst, ir.Assign, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
@@ -349,7 +364,7 @@ RECORDS = (
     Construct(("len(s.requests)",), "the length of a queue of records", (ir.Length, ir.Fold)),
     Construct(
         ("s.requests[0].sender",),
-        "a part of the record at a place in the queue",
+        "a part of the record at a place in a queue of records",
         (ir.QueueElement, ir.Cell, ir.Choose),
         Place.VALUE,
         _PLACE,
@@ -357,7 +372,7 @@ RECORDS = (
     ),
     Construct(
         ("s.requests.append(Request(sender=r, epoch=1))",),
-        "adds a record with all its parts at the end",
+        "adds a record, with all of its parts, at the end of a queue",
         (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
@@ -365,7 +380,7 @@ RECORDS = (
     ),
     Construct(
         ("s.requests.popleft()",),
-        "removes the first record",
+        "removes the first record of a queue",
         (ir.TakeFirst, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
@@ -386,18 +401,18 @@ CONSTRUCTS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """Forms of Python that the language does not have."""
+    """Forms of Python that the language refuses with the same cure."""
 
     examples: tuple[str, ...]
-    """As they are written; the reader refuses the first line, or the last one."""
+    """The refused forms as they are written; the error is reported for the first line, or for the last one."""
     cure: str
-    """What the message tells the author of the model to do."""
+    """The end of the message: what the author of the model has to write instead."""
     place: Place = Place.ACTION
 
 
-STATEMENTS_ARE = "statements are assignments, if, for, require(...), return, and calls of helpers"
+STATEMENTS_ARE = "use only assignments, if, for, require(...), return, and calls of helpers"
 EXPRESSIONS_ARE = (
-    "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
+    "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
     " sum len and helpers"
 )
 
@@ -419,28 +434,28 @@ REFUSALS = (
     Refusal(("a = [e for e in Replica]", "a = {e for e in Replica}", "a = {e: e for e in Replica}"), EXPRESSIONS_ARE),
     Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), EXPRESSIONS_ARE),
     Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), EXPRESSIONS_ARE),
-    Refusal(("return", "return True"), "guard with require(...) or use if/else"),
-    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put it after the loop"),
+    Refusal(("return", "return True"), "guard with require(...), or use if/else"),
+    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put these statements after the loop"),
     Refusal(
         ("for e in (1, 2):\n    pass", "for e in range(0, 4, 2):\n    pass"),
-        "loop over range(n), range(m, n) or a domain",
+        "go through range(n), range(m, n), a domain or a set",
     ),
     Refusal(("for e in s.inbox[r]:\n    pass",), "write: for i in range(len(s.inbox[r])), and s.inbox[r][i]"),
     Refusal(("for a, b in range(2):\n    pass",), "use one plain name"),
     Refusal(("a = b = 1",), "write one assignment per line"),
-    Refusal(("s.epoch[r] *= 2", "s.epoch[r] //= 2"), "only += and -= are in the language"),
+    Refusal(("s.epoch[r] *= 2", "s.epoch[r] //= 2"), "use += or -=, or write the whole sum or product: x = x * 2"),
     Refusal(
         tuple(f"a = s.epoch[r] {sign} 2" for sign in ("/", "**", "&", "|", "^", "<<", ">>", "@")),
-        "arithmetic is + - * // %",
+        "use + - * // or %",
     ),
     Refusal(("a = ~s.epoch[r]", "a = +s.epoch[r]"), "use `not` or a minus sign"),
-    Refusal(("a = r is p", "a = r is not p"), "comparisons are == != < <= > >= and `in`"),
-    Refusal(("a = r in [0, 1]",), "`in` takes values in brackets: x in (1, 2)"),
+    Refusal(("a = r is p", "a = r is not p"), "compare with == != < <= > >= or `in`"),
+    Refusal(("a = r in [0, 1]",), "write the values in round brackets, as in: x in (1, 2)"),
     Refusal(("a = 0 <= r in (0, 1)",), "write `in` as a comparison of its own, in brackets"),
-    Refusal(('a = "text"', "a = 1.5", "a = None"), "values are whole numbers and truth values"),
+    Refusal(('a = "text"', "a = 1.5", "a = None"), "use whole numbers and truth values"),
     Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
     Refusal(("a = s.epoch",), "write every index: there are no slices and no rows"),
-    Refusal(("a = abs(s.epoch[r])", "print(r)"), "Python's functions in the language are min, max, all, any, sum, len"),
+    Refusal(("a = abs(s.epoch[r])", "print(r)"), "of Python's own functions, use only min, max, all, any, sum, len"),
     Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
     Refusal(
         ("a = s.isr",),
@@ -449,25 +464,28 @@ REFUSALS = (
     Refusal(("s.isr.remove(r)",), "write s.isr.discard(x)"),
     Refusal(("a = s.inbox[r]",), "a queue is read by s.inbox[r][i], len(s.inbox[r]), x in s.inbox[r]"),
     Refusal(("a = s.broker[r]",), "read and write its parts: role"),
-    Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "guards come before the first write"),
-    Refusal(("require(s.is_up[r])",), "return a truth value and require that", _HELPER),
-    Refusal(("return",), "use if/else in a helper that writes", _HELPER),
-    Refusal(("taken", "taken + 1 > 1"), "compare it with an action: taken == name", _STEP),
+    Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "put every guard before the first write"),
+    Refusal(("require(s.is_up[r])",), "return a truth value, and call require(...) in the action", _HELPER),
+    Refusal(("return",), "use if/else in place of `return` in a helper that writes", _HELPER),
+    Refusal(("taken", "taken + 1 > 1"), "compare `taken` with an action: taken == name", _STEP),
     Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
-    Refusal(("a = later",), "define it in the module, or assign it on every path to this line"),
-    Refusal(("a += 1",), "assign it before += or -="),
+    Refusal(("a = later",), "define the name in the module, or assign it on every path to this line"),
+    Refusal(("a += 1",), "give the local a value before += or -="),
     Refusal(
         ("a = 4 // s.epoch[r]", "a = 4 % s.epoch[r]"),
         "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
     ),
-    Refusal(("a = s.epoch[r] * 2147483647 * 2147483647",), "add less to it, or bound it with min(...) and max(...)"),
+    Refusal(
+        ("a = s.epoch[r] * 2147483647 * 2147483647",),
+        "add less to the number, or bound the number with min(...) and max(...)",
+    ),
     Refusal(
         ("a = max(e for e in Replica if s.is_up[e])",),
-        "say what it is then: max((... for x in range(n) if ...), default=0)",
+        "give the value for that case: max((... for x in range(n) if ...), default=0)",
     ),
-    Refusal(("require(s.isr == 0)",), "compare it with another set of the same domain, or ask len(...) and `in`"),
-    Refusal(("is_ahead(s, r, p)",), "use it, or call a helper that writes"),
-    Refusal(("a = fence(s, r)",), "call it as a statement of its own"),
+    Refusal(("require(s.isr == 0)",), "compare the set with another set of the same domain, or use len(...) and `in`"),
+    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes"),
+    Refusal(("a = fence(s, r)",), "call the helper as a statement of its own"),
 )
 
 
@@ -480,15 +498,19 @@ class Limit:
     cure: str
 
 
-NUMBERS = Limit("a number in the text of a function", (1 << 31) - 1, "numbers lie in -2147483648..2147483647")
-DEPTH = Limit("the nesting of statements and expressions in a function", 60, "move a part of it into a helper")
-DEPTH_IN_ALL = Limit("the nesting of a function and of all that it calls", 200, "use fewer nested helpers")
-PARAMETERS = Limit("the parameters of a function", 60, "at most 60")
-TERMS = Limit("the terms of a sum", 500, "at most 500; move a part of it into a helper")
+NUMBERS = Limit("a number in the text of a function", (1 << 31) - 1, "write a number in -2147483648..2147483647")
+DEPTH = Limit(
+    "the nesting of statements and expressions in a function", 60, "move a part of the function into a helper"
+)
+DEPTH_IN_ALL = Limit(
+    "the nesting of a function and of all that it calls", 200, "nest fewer calls of helpers in helpers"
+)
+PARAMETERS = Limit("the parameters of a function", 60, "give it at most 60")
+TERMS = Limit("the terms of a sum", 500, "write at most 500 terms, and move the others into a helper")
 CONDITIONS = Limit(
     "the conditions of an `if` with its `elif`, or of one `a if c else b if ...`",
     200,
-    "at most 200; move a part of it into a helper",
+    "write at most 200 conditions, and move the others into a helper",
 )
 LIMITS = (NUMBERS, DEPTH, DEPTH_IN_ALL, PARAMETERS, TERMS, CONDITIONS)
-"""`and`, `or`, comparisons, arguments and statements in sequence have no limit."""
+"""All limits. `and`, `or`, comparisons, arguments and statements in sequence have no limit."""

@@ -25,11 +25,12 @@ SEMANTICS = 1
 """The version of the language's semantics; it is increased when the same text changes its meaning."""
 
 NOTATION = ("span", "enumeration")
-"""The fields of nodes that only say how something is written."""
+"""The fields of nodes that only say how the model's text is written, and do not count in a digest."""
 
 
 def hashed(content: Any, data: bytes = b"") -> str:
-    """SHA-256 over lists of numbers, truth values and texts, and over `data`."""
+    """Return SHA-256 over `content` (lists of numbers, truth values and texts) and over `data`, as 64 hexadecimal
+    digits."""
     return hashlib.sha256(json.dumps(content).encode() + b"\0" + data).hexdigest()
 
 
@@ -37,14 +38,14 @@ _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
 
 
 def of_routine(routine: Routine) -> str:
-    """The digest of what a function does."""
+    """Return the digest of what a function does."""
     if routine not in _digests:
         _digests[routine] = hashlib.sha256("\0".join(_words(routine)).encode()).hexdigest()
     return _digests[routine]
 
 
 def _words(routine: Routine) -> list[str]:
-    """A routine as words, each node before its parts. A variable is the number of its first appearance."""
+    """Return a routine as words, each node before its parts. A variable is named by the order of first appearance."""
     numbers = {variable: number for number, variable in enumerate(routine.parameters)}
     words = [json.dumps([[parameter.role.name, domain(parameter.domain)] for parameter in routine.parameters])]
     waiting: list[Any] = [routine.body]
@@ -68,14 +69,15 @@ def _words(routine: Routine) -> list[str]:
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """The names of the fields that hold the parts of such a node, the last one first; empty if it is not a node."""
+    """Return the names of the fields with the parts of a node of this kind, the last one first; empty if `kind` is not
+    a node."""
     return (
         tuple(part.name for part in fields(kind) if part.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
     )
 
 
 def _word(part: object) -> str:
-    """A number, a sign, a domain, or a function that is called."""
+    """Return the word for a part that is not a node: a number, a sign, a domain, or a called function."""
     match part:
         case Enum():
             return part.name
@@ -89,7 +91,7 @@ def _word(part: object) -> str:
 
 
 def entry(declared: Entry) -> list[Any]:
-    """The meaning of an entry of the configuration."""
+    """Return the data of a configuration entry that count in a digest."""
     values = declared.values
     kind = _members(values) if values is not None and issubclass(values, IntEnum) else values is bool
     flags = [declared.is_bound, declared.is_budget, declared.is_open]
@@ -97,7 +99,7 @@ def entry(declared: Entry) -> list[Any]:
 
 
 def field(declared: Field) -> list[Any]:
-    """The meaning of a field of the state."""
+    """Return the data of a field of the state that count in a digest."""
     values = declared.values
     ends = [_size(values.low), _size(values.high)]
     kind = None if values.names is None else _members(values.names)
@@ -112,13 +114,13 @@ def field(declared: Field) -> list[Any]:
 
 
 def _members(kind: type[IntEnum]) -> list[Any]:
-    """The members of an enumeration, and their spelling on the command line and in traces."""
+    """Return the members of an enumeration, with their spelling on the command line and in traces."""
     spelled = {name: str(getattr(member, "spelling", name)) for name, member in kind.__members__.items()}
     return [[name, value, spelled.get(name)] for name, value in members_of(kind).items()]
 
 
 def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
-    """The meaning of a domain, or of the subsets of a domain."""
+    """Return the data of a domain, or of the subsets of a domain, that count in a digest."""
     if declared is None:
         return None
     if issubclass(declared, Subset):
@@ -127,7 +129,8 @@ def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
 
 
 def _size(size: object) -> Any:
-    """A representation of a size: a number, the name of an entry, the last element of a domain, or any function."""
+    """Return a representation of a size that is a number, the name of an entry, a domain's last element, or a
+    function."""
     if isinstance(size, LastOf):
         return ["last", domain(size.domain)]
     return size if isinstance(size, int | str) else ["function"]

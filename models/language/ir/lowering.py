@@ -7,8 +7,8 @@ Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose inde
      filler. An operation that a queue does not allow is an index outside the array: an element is read at
      `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
 
-A replacement has the place in the text of the node that it replaces. models/language/views has the same operations for
-CPython; the tests of the fuzzer compare both.
+A replacement has the place in the text of the node that it replaces. models/language/states.py has the same operations
+for CPython; the tests of the fuzzer compare both.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ N = TypeVar("N", bound=ir.Node)
 
 
 def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """The statements of a function in the core."""
+    """Return the core of a function's statements, in which sets and queues are cells."""
     return _Lowering(parameters, written).block(written)
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
-    """At least the number of core nodes of these statements, where an operand of a queue or a set may occur twice."""
+    """Return an upper estimate of the number of nodes of the statements in the core, where an operand of a queue or a
+    set may occur twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
         match node:
@@ -45,17 +46,17 @@ def size_of_core(written: Iterable[ir.Statement]) -> int:
 
 
 def elements_of(domain: type[Domain], span: ir.Span) -> ir.Range:
-    """The numbers of the elements of a domain."""
+    """Return the range of the numbers of a domain's elements."""
     return ir.Range(ir.Constant(0, span=span), ir.Size(domain, span=span), span=span)
 
 
 def lowered_expression(expression: ir.Expression) -> ir.Expression:
-    """An expression in the core."""
+    """Return the core of an expression."""
     return _Lowering((), ()).core(expression)
 
 
 class _Lowering:
-    """Lowers the statements of one function."""
+    """Brings the statements of one function into the core."""
 
     def __init__(self, parameters: Iterable[ir.Variable], written: Sequence[ir.Statement]) -> None:
         self.assignments = Counter(parameters) + Counter(assignments(written))
@@ -63,7 +64,7 @@ class _Lowering:
         self.names = {variable.name for variable in (*self.assignments, *own)}
 
     def fresh(self, word: str) -> ir.Variable:
-        """A variable with a name that the function does not use yet."""
+        """Return a new variable. Its name begins with `word` and is not used in the function yet."""
         number = 1
         while f"{word}_{number}" in self.names:
             number += 1
@@ -73,11 +74,12 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------------------ expressions
 
     def core(self, node: N) -> N:
-        """An expression, a part of a statement, or a statement that consists of expressions, in the core."""
+        """Return the core of an expression, of a part of a statement, or of a statement that consists of
+        expressions."""
         return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
-        """A node whose parts are already in the core, in the core."""
+        """Return the core of a node whose parts are already in the core."""
         if not isinstance(node, ir.CollectiveExpression):
             return node
         span = node.span
@@ -131,11 +133,11 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
-        """Statements in the core."""
+        """Return the core of the statements."""
         return tuple(core for statement in statements for core in self.statement(statement))
 
     def statement(self, statement: ir.Statement) -> list[ir.Statement]:
-        """One statement in the core."""
+        """Return the statements of the core that replace one statement."""
         match statement:
             case ir.Branch(cases, otherwise):
                 lowered_cases = (
@@ -153,7 +155,8 @@ class _Lowering:
         return [self.core(statement)]
 
     def _set_loop(self, loop: ir.SetLoop) -> list[ir.Statement]:
-        """A loop over a set. Its variable keeps the last element of the set after it, as in Python."""
+        """Return the core of a loop over a set. As in Python, the loop's variable keeps the last element after the
+        loop."""
         span, variable = loop.span, loop.variable
         before: list[ir.Statement] = []
         collection = self._bound(loop.collection, before, assigned([loop]))
@@ -167,7 +170,8 @@ class _Lowering:
         return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
-        """What a change of sets or queues writes. Statements that must run first are put into `before`."""
+        """Return the statements of the core that change a set or queues. Statements that must run first are appended to
+        `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
@@ -198,21 +202,23 @@ class _Lowering:
     def _rows(
         self, collections: Sequence[ir.Collection], before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> list[ir.Collection]:
-        """Collections with the same indices, which are evaluated once."""
+        """Return the given collections, all with the same indices, which are evaluated once."""
         first = self._bound(collections[0], before, changing)
         return [replace(each, indices=first.indices) for each in collections]
 
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Collection:
-        """The same collection, with indices that stay the same while the state and these variables change."""
+        """Return the collection with indices that keep their values while the state and the variables `changing`
+        change."""
         indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
         return replace(collection, indices=indices)
 
     def _kept(
         self, value: ir.Expression, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Expression:
-        """The value of an expression as it is now, which an assignment in `before` keeps if it may change."""
+        """Return an expression with the value that `value` has now. If the value may change, an assignment that keeps
+        it is appended to `before`."""
         match value:
             case ir.Constant():
                 return value
@@ -223,7 +229,7 @@ class _Lowering:
         return ir.Local(kept, span=value.span)
 
     def _emptied(self, row: ir.Collection, span: ir.Span) -> ir.Statement:
-        """The statement that makes a set or a queue empty."""
+        """Return the statement that makes a set or a queue empty."""
         word, value = (
             ("element", ir.Constant(False, span=span)) if row.filler is None else ("place", _filler(row, span))
         )
@@ -247,18 +253,18 @@ class _Lowering:
 
 
 def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
-    """The next number below or above another."""
+    """Return `number` minus 1, or `number` plus 1."""
     step = ir.Term(ir.Constant(1, span=span), is_below, span=span)
     return ir.Sum((ir.Term(number, False, span=span), step), span=span)
 
 
 def copied(node: N) -> N:
-    """A copy of a node and of the nodes in it: each node of a function is at one place."""
+    """Return a copy of a node and of all nodes in it, because a node must not be at two places of a function."""
     return rewrite(node, replace)
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
-    """The cell of an element or a place, or whether a subset has an element."""
+    """Return the cell of a set's element or of a queue's place; for a subset, the test whether it has the element."""
     index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
     if not collection.field:
         return ir.Element(collection.holder, index, span=span)
@@ -273,7 +279,7 @@ def _store(collection: ir.Collection, element: ir.Expression, value: ir.Expressi
 
 
 def _loop(collection: ir.Collection, variable: ir.Variable, value: ir.Expression, span: ir.Span) -> ir.Loop:
-    """A loop that writes a value to each cell of a set or a queue."""
+    """Return a loop that writes `value` to each cell of a set or a queue."""
     write = _store(collection, ir.Local(variable, span=span), value, span)
     return ir.Loop(variable, elements_of(collection.domain, span), (write,), span=span)
 
@@ -286,7 +292,7 @@ def _fold(
     span: ir.Span,
     *conditions: ir.Expression,
 ) -> ir.Fold:
-    """A fold over the elements of the domain for which the conditions are true."""
+    """Return a fold over the elements of the collection's domain for which the conditions are true."""
     generator = ir.Generator(variable, elements_of(collection.domain, span), conditions, span=span)
     return ir.Fold(gathering, (generator,), body, span=span)
 
@@ -297,11 +303,12 @@ def _filler(collection: ir.Collection, span: ir.Span) -> ir.Constant:
 
 
 def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.Span) -> ir.Compare:
-    """Whether a queue has an element at a place."""
+    """Return the condition that a queue has an element at `place`."""
     return ir.Compare(_cell(queue, place, span), ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
 
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
-    """The place, or an index outside the array if the queue has no element there."""
+    """Return an expression for `place` that becomes an index outside the array if the queue has no element at
+    `place`."""
     option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

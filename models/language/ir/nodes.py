@@ -22,18 +22,19 @@ from isrcheck.models.language.declarations import Domain, Mark, Subset, shortene
 
 
 class Source(ABC):
-    """A file, or what a user typed."""
+    """The source of a text: a file, or an expression that a user typed."""
 
     path: str
 
     @abstractmethod
     def spelled(self, span: Span) -> str:
-        """The expression or the statement that is written there, in one line and without comments."""
+        """Return the expression or the statement at `span`, in one line and without comments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where something is written: lines are counted from 1, columns in bytes of UTF-8 from 0, as by Python's parser."""
+    """The place of a node in its source. As in Python's parser, lines are counted from 1, and columns in bytes of UTF-8
+    from 0."""
 
     source: Source = field(repr=False)
     line: int
@@ -43,22 +44,22 @@ class Span:
 
     @property
     def place(self) -> str:
-        """FILE:LINE."""
+        """The place as FILE:LINE."""
         return f"{self.source.path}:{self.line}"
 
     @property
     def text(self) -> str:
-        """What is written there, in one line and without comments."""
+        """The text at the place, in one line and without comments."""
         return self.source.spelled(self)
 
     @property
     def shown(self) -> str:
-        """The same, shortened for a message."""
+        """The text at the place, shortened for a message."""
         return shortened(self.text)
 
 
 class Role(Enum):
-    """What a variable holds."""
+    """The kinds of values that a variable can hold."""
 
     STATE = "a state: `s`, `before` or `after`"
     SUBSET = "a subset of a domain, which can only be asked for its elements"
@@ -74,7 +75,8 @@ class Variable:
     name: str
     role: Role = Role.NUMBER
     domain: type[Domain] | type[Subset] | None = None
-    """The domain that annotates a parameter of an action; of a subset, its class."""
+    """The domain that annotates a parameter of an action; for a subset, the Subset class. None without an
+    annotation."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -220,7 +222,7 @@ class Sum(Node):
 
 
 class Operation(Enum):
-    """The other operations on two numbers. Division rounds down; its divisor is at least 1."""
+    """The operations on two numbers other than sums. Division rounds down, and the divisor is at least 1."""
 
     TIMES = "*"
     DIVIDED_BY = "//"
@@ -250,7 +252,7 @@ class Choose(Node):
 
 
 class Extreme(Enum):
-    """Which of several numbers."""
+    """Which of several numbers an `Extremum` chooses."""
 
     LEAST = "min"
     GREATEST = "max"
@@ -280,7 +282,7 @@ class Generator(Node):
 
 
 class Gathering(Enum):
-    """What is made of the values of a fold."""
+    """How a fold combines its values."""
 
     ALL = "all"
     ANY = "any"
@@ -301,7 +303,7 @@ class Fold(Node):
 
 
 class Call(Node):
-    """The call of a helper: its value, or as a statement (`Do`) its effect."""
+    """The call of a helper: the value that it returns or, in the statement `Do`, the call itself."""
 
     routine: Routine
     arguments: tuple[Expression, ...]
@@ -313,7 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """An engine was given what is written in place of its core."""
+    """Raised if an engine gets a node that only the written form of a function has, instead of the core."""
 
 
 class Collection(Node):
@@ -321,12 +323,12 @@ class Collection(Node):
 
     holder: Variable
     field: str
-    """The field that holds it; empty for a subset."""
+    """The field that holds the set or queue; empty for a subset."""
     indices: tuple[Expression, ...]
     domain: type[Domain]
     """The domain of a set's elements, or of the places of a queue."""
     filler: int | None = None
-    """Of a queue: the number in the places behind its last element."""
+    """For a queue, the number in the places after its last element; None for a set."""
 
 
 class CollectiveExpression(Node):
@@ -334,7 +336,7 @@ class CollectiveExpression(Node):
 
 
 class IsIn(CollectiveExpression):
-    """Whether a number is an element: `x in s.isr`."""
+    """Whether a number is an element of a set or a queue: `x in s.isr`."""
 
     element: Expression
     collection: Collection
@@ -348,7 +350,7 @@ class InDomain(CollectiveExpression):
 
 
 class Length(CollectiveExpression):
-    """The number of elements."""
+    """The number of elements of a set or a queue."""
 
     collection: Collection
 
@@ -643,19 +645,19 @@ def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
 
 
 def assigned(statements: Iterable[Statement]) -> set[Variable]:
-    """The variables of a function that statements assign, also as the variables of loops."""
+    """Return the variables that the statements assign, including the variables of loops."""
     return set(assignments(statements))
 
 
 def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
-    """How often each variable is assigned in the text, also by a loop, or as the first element of a queue."""
+    """Return how often each variable is assigned in the text, including loops and elements taken from a queue."""
     assigning = (Assign, Loop, SetLoop, TakeFirst)
     nodes = (statement for statement in statements_in(statements) if isinstance(statement, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)
 
 
 def variables(node: Node) -> set[Variable]:
-    """The variables that a node reads, states among them, but for those of its own folds."""
+    """Return the variables that a node reads, including states, without the variables of the folds in it."""
     used: set[Variable] = set()
     own: set[Variable] = set()
     for part in visit([node]):
@@ -666,7 +668,7 @@ def variables(node: Node) -> set[Variable]:
 
 
 def is_same(left: object, right: object) -> bool:
-    """Whether two nodes, or parts of nodes, say the same; where they are written does not count."""
+    """Whether two nodes, or parts of nodes, are equal except for the place in the text."""
     if isinstance(left, Node) and isinstance(right, Node):
         same_kind = type(left) is type(right)
         return same_kind and all(is_same(vars(left)[name], vars(right)[name]) for name in vars(left) if name != "span")
@@ -676,7 +678,8 @@ def is_same(left: object, right: object) -> bool:
 
 
 def increase(store: Store) -> Sum | None:
-    """The sum of a cell with something else, if that is stored in the cell: `s.x += 1`."""
+    """Return the sum that a statement such as `s.x += 1` stores: the cell plus other terms. None for any other
+    statement."""
     match store.value:
         case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total

@@ -59,7 +59,7 @@ STATE_NAMES = ("s", "before", "after")
 """The names that a state can have as a parameter; `s` is the state that an action writes."""
 
 TAKEN = "taken"
-"""The name of the taken action in a property of transitions; it can be compared with the name of an action."""
+"""The parameter of a property of transitions that means the taken action; it can be compared with an action's name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,66 +67,68 @@ class Function:
     """A checked function of the modelling language."""
 
     python: Callable[..., Any]
-    """The function that CPython calls: compiled from the text, and sealed (see below)."""
+    """The function that CPython calls: compiled from the text, and sealed (see the part "sealed functions")."""
     path: str
     line: int
     routine: Routine
-    """What every engine reads."""
+    """The form of the function that every engine reads."""
     functions: Mapping[str, Function]
-    """The functions that it calls, by the names that it uses."""
+    """The functions that this function calls, by the names that its text uses."""
     domains: Mapping[str, type[Domain]]
-    """The domains whose elements it reads, by the names that it uses."""
+    """The domains whose elements this function reads, by the names that its text uses."""
     names: Mapping[str, Any]
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int
-    """The depth to which its statements and expressions are nested, with those of the functions that it calls."""
+    """The depth to which the statements and expressions of the function are nested, those of called functions
+    included."""
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
     @property
     def name(self) -> str:
-        """The name in its definition."""
+        """The name in the function's definition."""
         return self.routine.name
 
     @property
     def documentation(self) -> str:
-        """Its docstring."""
+        """The function's docstring."""
         return self.routine.documentation
 
     @property
     def mark(self) -> Mark | None:
-        """What a decorator says about it."""
+        """The arguments of the function's decorator; None without a decorator."""
         return self.routine.mark
 
     @property
     def writes(self) -> frozenset[str]:
-        """The fields that it, or a function that it calls, writes."""
+        """The fields that the function, or a function that it calls, writes."""
         return self.routine.writes
 
     @property
     def reads(self) -> frozenset[str]:
-        """The fields that it, or a function that it calls, reads."""
+        """The fields that the function, or a function that it calls, reads."""
         return self.routine.reads
 
     @property
     def parameters(self) -> tuple[Variable, ...]:
-        """Its parameters, states among them."""
+        """The function's parameters, including states."""
         return self.routine.parameters
 
     @property
     def arguments(self) -> tuple[Variable, ...]:
-        """The parameters that are not states."""
+        """The function's parameters without the states."""
         return self.routine.arguments
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether CPython must know the sizes of domains: the function, or one that it calls, names a domain."""
+        """Whether CPython must know the sizes of domains, because the function, or a function that it calls, names a
+        domain."""
         return any(function.domains for function in with_callees([self]))
 
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    """Return these functions and all functions that they call, each once."""
+    """Return the given functions and all functions that they call, directly or not, each function once."""
     reached: set[int] = set()
     waiting = list(functions)
     while waiting:
@@ -139,17 +141,19 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The meanings of names after `s.`, and the names of the actions."""
+    """The meanings of the names after `s.` (fields, entries of the configuration, records), and the names of the
+    actions."""
 
     fields: Mapping[str, int]
-    """The fields with their numbers of indices."""
+    """The name of each field, with the number of indices that the field takes."""
     configuration: Mapping[str, bool]
-    """The entries of the configuration; whether each is a bound."""
+    """The name of each entry of the configuration, and whether the entry is a bound (determines the layout of
+    states)."""
     actions: Mapping[types.FunctionType, str]
     contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
-    """The fields that hold sets or queues, with the number of indices that a model writes."""
+    """The fields that hold sets or queues: the contents, and the number of indices that a model writes before them."""
     groups: Mapping[str, Group] = field(default_factory=dict)
-    """The records."""
+    """The declared records, by the name of the field that holds them."""
 
 
 # ----------------------------------------------------------------------------------------------------- sealed functions
@@ -216,12 +220,13 @@ PASSED_ON = {
     ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
     ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
 }
-"""The roles of variables that have no value and are passed on as a whole: where each can be passed."""
+"""The cure for each kind of variable that has no single value and can only be passed to a helper as a whole."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a state is asked for in `s.field[i][j]`. The part of a record is a field, `record.part`."""
+    """A place in a state, as in `s.field[i][j]`: the state, the field and the indices. The part of a record is the
+    field `record.part`."""
 
     state: str
     name: str
@@ -236,13 +241,15 @@ CHANGED = {
     "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
     "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
 }
-"""The cures for a refused use and a refused change of a set or a queue, whose text is filled in."""
+"""The cures for a refused use (`READ`) and a refused change (`CHANGED`) of a set or a queue; {0} stands for its
+text."""
 
 CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
-"""The statements that change a set or a queue, with their numbers of arguments."""
+"""The methods that change a set or a queue, each with its number of arguments."""
 
 MOST_NODES, MOST_DEEP = 100_000, 100
-"""The most nodes, and the deepest nesting, of a function without its sets and queues."""
+"""The largest number of nodes and the deepest nesting of a function after `lowered` has replaced its sets and
+queues."""
 
 OF_STATE, OF_STEP = (("s",),), (("before", "after"), ("before", "after", TAKEN))
 PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
@@ -250,11 +257,11 @@ PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
     Kind.ALWAYS_STEP: OF_STEP,
     Kind.SOMETIMES: OF_STATE + OF_STEP,
 }
-"""The parameters that a declared predicate can have."""
+"""The names of the parameters that a function can have, by the kind of its declaration."""
 
 
 class Reader:
-    """Reads functions into the language, each once."""
+    """Checks functions and turns each into a `Function`; a function that is needed again is not read again."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -270,8 +277,8 @@ class Reader:
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
-        """Return the checked form of `python`, which is called at this depth of a function. Raises LanguageError if it
-        is not in the language."""
+        """Return the checked form of the function `python`, which another function calls at the nesting `depth`. Raises
+        LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -294,7 +301,7 @@ class Reader:
 
 
 class FunctionReader:
-    """Reads one function: its head, its statements, and their expressions."""
+    """Checks one function and represents it: the head, the statements, and the expressions in them."""
 
     def __init__(
         self,
@@ -315,30 +322,31 @@ class FunctionReader:
         if self.kind is Kind.INITIAL:
             self.kind = Kind.ACTION  # a generator of initial states follows the rules of an action
         self.own: Mapping[str, ir.Variable] = {}
-        """The meanings of the function's own names here: parameters, locals, variables of generators. As in Python, a
-        name that is assigned anywhere in a function is local everywhere in it."""
+        """The variables that the function's own names mean at the current place of the text: parameters, locals,
+        variables of generators. As in Python, a name that is assigned anywhere in a function is local everywhere in
+        it."""
         self.assigned: set[str] = set()
-        """The locals and other numbers among them that have a value here."""
+        """The names in `own` that stand for a number and have a value at the current place of the text."""
         self.pending: set[str] = set()
-        """The variables of generators that have no value yet."""
+        """The variables of generators that have no value yet at the current place of the text."""
         self.has_collections = False
-        """Whether there are constructs with sets, queues or domains, which the core lacks."""
+        """Whether the function has constructs with sets, queues or domains, which `lowered` has to replace."""
         self.is_written = False
-        """Whether the state may already be written here."""
+        """Whether a statement before the current place of the text may have written the state."""
         self.depth = 0
         self.reads: set[str] = set()
         self.writes: set[str] = set()
         self.guards: set[str] = set()
-        """The names by which `require` is called."""
+        """The names by which the function calls `require`."""
         self.constants: dict[str, int | bool] = {}
         self.functions: dict[str, Function] = {}
         self.actions: dict[str, str] = {}
         self.domains: dict[str, type[Domain]] = {}
         self.records: set[str] = set()
-        """The names of the records that are made."""
+        """The names of the Record classes that the function calls to make a record."""
 
     def function(self) -> Function:
-        """Read the whole function. Raises LanguageError."""
+        """Return the checked form of the whole function. Raises LanguageError."""
         definition, body = self.definition, self.definition.body
         documentation = ast.get_docstring(definition)
         if documentation is not None:
@@ -350,12 +358,14 @@ class FunctionReader:
                 raise self.error(*fault)
         self.depth = self.nesting.deepest
         if len(definition.args.args) > PARAMETERS.most:
-            raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)
+            raise self.error(definition, f"the function has {len(definition.args.args)} parameters", PARAMETERS.cure)
         statements = list(statements_in(definition))
         returns_value = any(isinstance(statement, ast.Return) for statement in statements)
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
-                raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
+                raise self.error(
+                    decorator, f"the decorator `@{shown(decorator)}` is not in the language", "leave the decorator out"
+                )
         parameters = self._parameters(definition)
         self.states = [each.name for each in parameters if each.role is ir.Role.STATE]
         self.subsets = {
@@ -388,41 +398,51 @@ class FunctionReader:
     def _check_ends(self, returns_value: bool, as_written: Iterable[ir.Statement]) -> None:
         definition = self.definition
         if returns_value and not _returns(as_written):
-            hint = "end each path of a helper with `return value`"
-            raise self.error(definition, "a path ends without `return`", hint)
+            hint = "end every path with `return value`"
+            raise self.error(definition, "one path returns a value, and another path ends without `return`", hint)
         if returns_value and self.writes:
             what = f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value"
-            raise self.error(definition, what, "split it into a helper that returns and one that writes")
+            raise self.error(
+                definition, what, "split it into two helpers: one that returns the value, and one that writes"
+            )
         is_property = self.kind not in (None, Kind.ACTION)
         if is_property and not returns_value:
-            raise self.error(definition, "a property returns nothing", "return a truth value")
+            raise self.error(definition, "the property returns nothing", "return a truth value")
         if is_property and self.writes:
-            raise self.error(definition, "a property writes to the state", "a property only reads")
+            raise self.error(
+                definition, "the property writes to the state", "leave the write out: a property only reads"
+            )
 
     def _core(
         self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
     ) -> tuple[ir.Statement, ...]:
-        """The statements without sets and queues, each of which takes several nodes. Refuses too many nodes."""
+        """Return the statements with sets and queues replaced by constructs of the core. Refuses a result with too many
+        nodes."""
         if size_of_core(as_written) > MOST_NODES:
-            what = f"its sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
-            raise self.error(self.definition, what, "assign a part of it to a local, or move it into a helper")
+            what = (
+                f"expressions with sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
+            )
+            raise self.error(
+                self.definition, what, "assign a part of an expression to a local, or move the part into a helper"
+            )
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
         for node, depth in with_depth(core):
             if depth > MOST_DEEP:
-                what = f"its sets and queues are nested more than {MOST_DEEP} deep"
-                raise self.error(self.definition, what, "move a part of it into a helper")
+                what = f"expressions with sets and queues are nested more than {MOST_DEEP} deep"
+                raise self.error(self.definition, what, "move a part of an expression into a helper")
             self.depth = max(self.depth, depth + (depths[node.routine] if isinstance(node, ir.Call) else 0))
         if self.depth > DEPTH_IN_ALL.most:
             raise self._too_deep_in_all(self.definition, self.name)
         return core
 
     def _too_deep_in_all(self, node: ast.AST, name: str) -> LanguageError:
-        what = f"the calls in {name} are nested more than {DEPTH_IN_ALL.most} deep in all"
+        what = f"the code of {name} and of the helpers that it calls is nested more than {DEPTH_IN_ALL.most} deep"
         return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
-        """The function that CPython calls, whose globals are only the names that were read with their values."""
+        """Return the function that CPython calls. Its globals are only the names in its text, with the values that were
+        read."""
         callees = {name: callee.python for name, callee in self.functions.items()}
         records = dict.fromkeys(self.records, types.SimpleNamespace)
         others = {**dict.fromkeys(self.guards, require), **callees, **self.actions, **records}
@@ -433,25 +453,25 @@ class FunctionReader:
     def _parameters(self, definition: ast.FunctionDef) -> tuple[ir.Variable, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
-            hint = "leave out defaults, *args and keyword-only names"
-            raise self.error(definition, "only plain parameters are allowed", hint)
+            hint = "leave out defaults, *args, **names, / and keyword-only parameters"
+            raise self.error(definition, "a parameter has a form that the language lacks", hint)
         parameters = tuple(map(self._parameter, arguments.args))
         names = tuple(parameter.name for parameter in parameters)
         roles = {parameter.role for parameter in parameters}
         if ir.Role.SUBSET in roles and ir.Role.STATE not in roles:
             hint = "pass the state as well, as the first parameter"
-            raise self.error(definition, "a subset is passed without a state", hint)
+            raise self.error(definition, "a parameter is a subset, but no parameter is a state", hint)
         expected = PARAMETERS_OF.get(self.kind)
         if expected is not None and names not in expected:
             allowed = " or ".join(f"({', '.join(names_allowed)})" for names_allowed in expected)
-            raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
+            raise self.error(definition, f"the parameters are ({', '.join(names)})", f"write them as {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
-            hint = "name it `s`, and no other parameter `before`, `after` or `taken`"
-            raise self.error(definition, "an action has one state parameter, the first one", hint)
+            hint = "name the first parameter `s`, and no parameter `before`, `after` or `taken`"
+            raise self.error(definition, "the first parameter of an action must be its only state", hint)
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
-        """The variable of a parameter. Refuses an action's parameter without a domain."""
+        """Return the variable for a parameter. Refuses a parameter of an action without a domain."""
         name, annotation = argument.arg, argument.annotation
         if name in STATE_NAMES:
             return ir.Variable(name, ir.Role.STATE)
@@ -463,15 +483,19 @@ class FunctionReader:
         if self.kind is not Kind.ACTION:
             return ir.Variable(name)
         if annotation is None:
-            raise self.error(argument, f"parameter {name} has no domain", "annotate it, as in `leader: Replica`")
-        hint = "name a Domain or a Subset"
+            raise self.error(
+                argument,
+                f"the parameter {name} of an action has no domain",
+                "annotate the parameter, as in `leader: Replica`",
+            )
+        hint = "annotate the parameter with a Domain or a Subset"
         if isinstance(named, type) and issubclass(named, IntEnum):
             size = len(set(members_of(named).values()))
-            hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
-        raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
+            hint = f"declare a Domain with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+        raise self.error(argument, f"the annotation {shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """The error for a construct that is not in the language: what is wrong, and how to write it."""
+        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` is the cure."""
         line = getattr(node, "lineno", self.definition.lineno)
         return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
@@ -490,16 +514,24 @@ class FunctionReader:
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
             case ast.Assign():
-                raise self.error(statement, "chained assignment", "write one assignment per line")
+                raise self.error(
+                    statement, f"`{shown(statement)}` has several assignments", "write one assignment per line"
+                )
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
                 if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
                     self._check_local(target)
-                    raise self.error(target, f"`{target.id}` has no value yet", "assign it before += or -=")
+                    raise self.error(
+                        target, f"`{target.id}` has no value yet", "give the local a value before += or -="
+                    )
                 term = ir.Term(self.expression(value), isinstance(operator, ast.Sub), span=self.span(value))
                 before = ir.Term(self.expression(target), False, span=self.span(target))
                 return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
             case ast.AugAssign(op=operator):
-                raise self.error(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
+                raise self.error(
+                    statement,
+                    f"`{shown(statement)}` has an operator that the language lacks",
+                    "use += or -=, or write the whole sum or product: x = x * 2",
+                )
             case ast.If():
                 return self._branch(statement)
             case ast.For():
@@ -509,8 +541,12 @@ class FunctionReader:
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
                 return self._call_statement(statement, call)
             case ast.Expr():
-                raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
-        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS_ARE)
+                raise self.error(
+                    statement, "this expression has no effect", "call require(...), or a helper that writes"
+                )
+        raise self.error(
+            statement, f"the statement `{type(statement).__name__}` is not in the language", STATEMENTS_ARE
+        )
 
     def _assignment(self, statement: ast.stmt, target: ast.expr, value: ir.Expression) -> ir.Assign | ir.Store:
         span = self.span(statement)
@@ -518,27 +554,37 @@ class FunctionReader:
             return ir.Assign(self.local(target), value, span=span)
         cell = self.cell(target)
         if isinstance(cell, ir.Setting):
-            hint = "only fields of the state can be written"
-            raise self.error(target, f"`{cell.entry}` belongs to the configuration", hint)
+            hint = "write only fields of the state"
+            raise self.error(
+                target, f"`{cell.entry}` is an entry of the configuration, which no function can change", hint
+            )
         self.writes_to(target, cell.state.name, cell.field)
         return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
-        """Note that the function writes a field. Refuses a state that cannot be written."""
+        """Note that the function writes `field` of `state`. Refuses a state that a function can only read."""
         if state != "s":
-            raise self.error(node, f"`{state}` is written", "only the state `s` of an action can be written")
+            raise self.error(
+                node,
+                f"the state `{state}` is written, but a function can only read it",
+                "write only the state `s` of an action",
+            )
         self.writes.add(field)
         self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
-        """The local that is assigned, which has a value from here on."""
+        """Return the local that is assigned, and note that it has a value from now on."""
         self._check_local(target)
         self.assigned.add(target.id)
         return self.own[target.id]
 
     def _check_local(self, target: ast.Name) -> None:
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
-            raise self.error(target, f"`{target.id}` is assigned to", "choose another name for the local")
+            raise self.error(
+                target,
+                f"`{target.id}` is a parameter or a name of the language, to which nothing can be assigned",
+                "choose another name for the local",
+            )
 
     def _branch(self, statement: ast.If) -> ir.Branch:
         tests, last = branches(statement)
@@ -560,7 +606,9 @@ class FunctionReader:
 
     def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
-            raise self.error(statement, "`else` of a loop", "put it after the loop")
+            raise self.error(
+                statement, "the loop has an `else`, which the language lacks", "put these statements after the loop"
+            )
         assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
         numbers = self.set_of(statement.iter) or self.range(statement.iter)
@@ -576,34 +624,44 @@ class FunctionReader:
 
     def _returned(self, statement: ast.Return) -> ir.Return:
         if self.kind is Kind.ACTION:
-            raise self.error(statement, "`return` in an action", "guard with require(...) or use if/else")
+            raise self.error(statement, "an action contains `return`", "guard with require(...), or use if/else")
         if statement.value is None:
-            raise self.error(statement, "`return` without a value", "use if/else in a helper that writes")
+            raise self.error(
+                statement, "`return` has no value", "use if/else in place of `return` in a helper that writes"
+            )
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
     def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
-        """A guard, or the call of a helper that writes."""
+        """Return the guard, or the call of a helper that writes, that stands as a statement of its own."""
         assert isinstance(call.func, ast.Name)
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
-                raise self.error(statement, "require(...) outside an action", "return a truth value and require that")
+                raise self.error(
+                    statement,
+                    "require(...) is called outside an action",
+                    "return a truth value, and call require(...) in the action",
+                )
             if self.is_written:
-                raise self.error(statement, "require(...) after a write", "guards come before the first write")
+                raise self.error(
+                    statement, "require(...) is called after a write", "put every guard before the first write"
+                )
             if len(call.args) != 1 or call.keywords:
-                raise self.error(statement, "require takes one condition", "write one require(...) per guard")
+                raise self.error(
+                    statement, "require(...) takes exactly one condition", "write one require(...) per guard"
+                )
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span)
         called = self.helper(call)
         if not called.routine.writes:
-            what = f"the value of {call.func.id}(...) is dropped"
-            raise self.error(statement, what, "use it, or call a helper that writes")
+            what = f"the value that {call.func.id}(...) returns is not used"
+            raise self.error(statement, what, "use the value, or call a helper that writes")
         self.writes |= called.routine.writes
         self.is_written = True
         return ir.Do(called, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
-        """The checked form of a called helper. Refuses calls that are nested too deep."""
+        """Return the checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         is_deep = self.reader.depth + depth > DEPTH_IN_ALL.most
         callee = None if is_deep else self.reader.read(python, depth)
@@ -613,7 +671,7 @@ class FunctionReader:
         return callee
 
     def span(self, node: ast.stmt | ast.expr, end: ast.expr | None = None) -> ir.Span:
-        """The place of a node in the text; perhaps up to the end of another node."""
+        """Return the place of `node` in the text; with `end`, the place reaches to the end of that node."""
         last = end or node
         assert last.end_lineno is not None and last.end_col_offset is not None
         return ir.Span(self.source, node.lineno, node.col_offset, last.end_lineno, last.end_col_offset)
@@ -621,11 +679,11 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ expressions
 
     def several(self, expressions: Sequence[ast.expr]) -> tuple[ir.Expression, ...]:
-        """These expressions, in their order."""
+        """Return the representations of the expressions, in the same order."""
         return tuple(map(self.expression, expressions))
 
     def expression(self, node: ast.expr) -> ir.Expression:
-        """An expression of any kind."""
+        """Return the representation of an expression of any kind. Raises LanguageError."""
         collective = self.collective(node)
         if collective is not None:
             return collective
@@ -633,7 +691,11 @@ class FunctionReader:
         match node:
             case ast.Constant(value=value):
                 if not isinstance(value, int):
-                    raise self.error(node, f"the constant {value!r}", "values are whole numbers and truth values")
+                    raise self.error(
+                        node,
+                        f"the constant {value!r} is no value of the language",
+                        "use whole numbers and truth values",
+                    )
                 return ir.Constant(self._constant(node, value), span=span)
             case ast.Name():
                 return self._named(node)
@@ -653,14 +715,18 @@ class FunctionReader:
             case ast.BinOp(left=left, op=operator, right=right):
                 operation = OPERATIONS.get(type(operator))
                 if operation is None:
-                    raise self.error(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
+                    raise self.error(
+                        node, f"`{shown(node)}` has an operator that the language lacks", "use + - * // or %"
+                    )
                 return ir.Arithmetic(self.expression(left), operation, self.expression(right), span=span)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ir.Not(self.expression(operand), span=span)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return ir.Negative(self._negated(operand), span=span)
             case ast.UnaryOp(op=operator):
-                raise self.error(node, f"operator {type(operator).__name__}", "use `not` or a minus sign")
+                raise self.error(
+                    node, f"`{shown(node)}` has an operator that the language lacks", "use `not` or a minus sign"
+                )
             case ast.BoolOp(op=ast.And(), values=values):
                 return ir.And(self.several(values), span=span)
             case ast.BoolOp(values=values):
@@ -676,60 +742,69 @@ class FunctionReader:
                 return ir.Choose(tuple(options), self.expression(last), span=span)
             case ast.Call():
                 return self._call(node)
-        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS_ARE)
+        raise self.error(node, f"the expression `{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
-        """The operand of a minus sign: the digits of the least number are too large without the sign."""
+        """Return the operand with a minus sign. The digits of the least number are out of range without the sign."""
         if isinstance(operand, ast.Constant) and type(operand.value) is int:
             return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
         return self.expression(operand)
 
     def _constant(self, node: ast.expr, value: int) -> int:
-        """A number, within its limit; models/language/intervals.py checks those that are computed."""
+        """Return a number of the text; refuse it if it exceeds 32 bits. models/language/intervals.py checks computed
+        numbers."""
         if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
-            raise self.error(node, f"the constant {size}", NUMBERS.cure)
+            raise self.error(node, f"the constant {size} does not fit in 32 bits", NUMBERS.cure)
         return value
 
     # ------------------------------------------------------------------------------------------------------------ names
 
     def _named(self, node: ast.Name) -> ir.Expression:
-        """A local, or a number of the module."""
+        """Return the local that a name means, or the module's number of this name."""
         name, span = node.id, self.span(node)
         if name in self.assigned:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
-            raise self.error(node, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
+            raise self.error(
+                node, f"the whole state `{name}` is used as a value", "read its fields, or pass the state to a helper"
+            )
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
-            raise self.error(node, "`taken` is used as a value", "compare it with an action: taken == name")
+            raise self.error(node, "`taken` is used as a value", "compare `taken` with an action: taken == name")
         meaning = self.meaning(node)
         number = plain(meaning)
         if number is None:
-            raise self.error(node, f"`{name}` is a {type(meaning).__name__}", "only whole numbers can be named")
+            raise self.error(
+                node, f"`{name}` is a {type(meaning).__name__}, not a whole number", "use only names of whole numbers"
+            )
         self.constants[name] = self._constant(node, number)
         return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
 
     def _member(self, node: ast.Attribute, owner: ast.Name) -> ir.Constant:
-        """A member of an enumeration: `Role.LEADER`."""
+        """Return the number of a member of an enumeration, as in `Role.LEADER`."""
         kind = self.meaning(owner)
         if not isinstance(kind, type) or not issubclass(kind, IntEnum):
-            raise self.error(node, f"`{shown(node)}`", "attributes are those of the state or of an IntEnum")
+            raise self.error(
+                node,
+                f"`{shown(node)}` is an attribute of neither a state nor an IntEnum",
+                "read s.field, or a member of an IntEnum",
+            )
         members = members_of(kind)
         if node.attr not in members:
-            raise self.error(node, f"{kind.__name__} has no {node.attr}", f"it has {', '.join(members)}")
+            raise self.error(node, f"{kind.__name__} has no member {node.attr}", f"it has {', '.join(members)}")
         value = self.constants[f"{owner.id}.{node.attr}"] = self._constant(node, members[node.attr])
         return ir.Constant(value, kind, span=self.span(node))
 
     def meaning(self, node: ast.Name) -> Any:
-        """The meaning of a global name."""
+        """Return the value of a global name. Refuses a name without a value."""
         name = node.id
         if name in self.names and name not in self.own:
             return self.names[name]
         what = f"`{name}` has no value here"
-        hint = "define it in the module, or assign it on every path to this line"
+        hint = "define the name in the module, or assign it on every path to this line"
         if name in self.pending:
             what, hint = f"`{name}` is a variable of the generator, which has no value yet", "rename the variable"
         elif name not in self.own and name in (*FOLDS, *EXTREMA, SIZE, "range"):
@@ -737,15 +812,15 @@ class FunctionReader:
             hint = "write it as in: for x in range(n)" if name == "range" else "call it"
         elif name not in self.own and name in vars(builtins):
             what = f"Python's own `{name}` is not in the language"
-            hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS, SIZE))}"
+            hint = f"of Python's own functions, use only {', '.join((*EXTREMA, *FOLDS, SIZE))}"
         raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
-        """Whether a name means Python's own function."""
+        """Whether a name means Python's own function of this name."""
         return name not in self.names and name not in self.own
 
     def domain(self, node: ast.expr) -> type[Domain] | None:
-        """The domain that a name means, if it means one."""
+        """Return the domain that an expression names; None if it names no domain."""
         if not isinstance(node, ast.Name) or node.id in self.own:
             return None
         meaning = self.names.get(node.id)
@@ -757,7 +832,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """The place that an expression names; None if the expression does not begin with the name of a state."""
+        """Return the place in a state that an expression names; None if the expression does not begin with a state's
+        name."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -774,7 +850,7 @@ class FunctionReader:
         rank = len(group.over) + (group.queue is not None)
         if len(record.indices) != rank:
             what = f"the record `{record.name}` takes {indices_taken(rank)}, not {len(record.indices)}"
-            raise self.error(node, what, f"write all of them before .{inner.attr}")
+            raise self.error(node, what, f"write every index before .{inner.attr}")
         return Place(record.state, f"{record.name}.{inner.attr}", (*record.indices, *indices))
 
     def refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
@@ -784,18 +860,20 @@ class FunctionReader:
             raise self.error(node, f"`{shown(node)}` is a slice", cure)
 
     def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
-        """A cell of a state, or an entry of the configuration."""
+        """Return the cell of a state, or the entry of the configuration, that an expression names."""
         place = self.place(node)
         if place is None:
             inner, _ = subscripts(node)
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 self.known_state(node, inner.value.id)
-            raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
+            raise self.error(node, f"`{shown(node)}` is no field of the state", "write s.field or s.field[index]")
         name = place.name
         state = self.known_state(node, place.state)
         if name in self.vocabulary.configuration:
             if place.indices:
-                raise self.error(node, f"`{name}` is a configuration entry", "it has no elements")
+                raise self.error(
+                    node, f"`{name}` is a configuration entry, which takes no index", "leave the index out"
+                )
             return ir.Setting(name, span=self.span(node))
         group = self.vocabulary.groups.get(name)
         if group is not None:
@@ -806,19 +884,19 @@ class FunctionReader:
         self.refuse_slices(node, place.indices)
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
-            what = f"`{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
+            what = f"the field `{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
             raise self.error(node, what, "write every index: there are no slices and no rows")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
 
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
-        """The parameter that is the state of this name."""
+        """Return the parameter with this name, which must be a state."""
         if name not in self.states:
-            raise self.error(node, f"`{name}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+            raise self.error(node, f"`{name}` is not a state here", f"call a state {' or '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
-        """Refuse a name that is neither a field nor an entry."""
+        """Refuse a name that is neither a field of the state nor an entry of the configuration."""
         names = sorted([*self.vocabulary.fields, *self.vocabulary.configuration])
         raise self.error(node, f"the state has no field `{name}`", f"it has {', '.join(names)}")
 
@@ -829,7 +907,11 @@ class FunctionReader:
         if any(isinstance(operator, MEMBERSHIP) for operator in operators):
             return self._membership(node)
         if not all(type(operator) in SIGNS for operator in operators):
-            raise self.error(node, f"`{shown(node)}`", "comparisons are == != < <= > >= and `in`")
+            raise self.error(
+                node,
+                f"`{shown(node)}` has a comparison that the language lacks",
+                "compare with == != < <= > >= or `in`",
+            )
         if any(isinstance(side, ast.Name) and side.id == TAKEN for side in (node.left, *node.comparators)):
             return self._taken(node)
         first = self.expression(node.left)
@@ -842,27 +924,39 @@ class FunctionReader:
         return ir.Chain(first, tuple(links), span=span)
 
     def _membership(self, node: ast.Compare) -> ir.Expression:
-        """`x in (a, b)`, whose right side is a tuple of values; or `x in Replica`."""
+        """Return the representation of `x in (a, b)` or `x in Replica`. Refuses any other right side."""
         if len(node.ops) != 1:
-            raise self.error(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
+            raise self.error(
+                node,
+                f"`{shown(node)}` chains `in` with another comparison",
+                "write `in` as a comparison of its own, in brackets",
+            )
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
         domain = self.domain(right)
         if domain is not None:
             self.has_collections = True
             return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
         if not isinstance(right, ast.Tuple):
-            raise self.error(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")
+            raise self.error(
+                node,
+                f"`{shown(node)}` does not list the values after `in`",
+                "write the values in round brackets, as in: x in (1, 2)",
+            )
         return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
 
     def _taken(self, node: ast.Compare) -> ir.Expression:
-        """`taken == action`."""
+        """Return the representation of `taken == action` or `taken != action`. Refuses any other use of `taken`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
-            cure = "add it as third parameter of a property of transitions"
+            cure = "add `taken` as the third parameter of a property of transitions"
             raise self.error(node, "`taken` has no value here", cure)
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
-            raise self.error(node, f"`{shown(node)}`", "write taken == action, with the action's name")
+            raise self.error(
+                node,
+                f"`{shown(node)}` does not compare `taken` with one action",
+                "write taken == action, with the action's name",
+            )
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:
@@ -875,24 +969,36 @@ class FunctionReader:
 
     def _call(self, call: ast.Call) -> ir.Expression:
         if not isinstance(call.func, ast.Name):
-            raise self.error(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
+            raise self.error(
+                call, f"`{shown(call.func)}(...)` does not call a plain name", "call helpers by their plain name"
+            )
         name = call.func.id
         if name in FOLDS and self.is_builtin(name):
             if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
-                raise self.error(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
+                raise self.error(call, f"{name}(...) has no generator", f"write {name}(... for x in range(n))")
             return self._fold(call, name, call.args[0])
         if name in EXTREMA and self.is_builtin(name):
             return self._extremum(call, name)
         if name == SIZE and self.is_builtin(name):
             domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
             if domain is None:
-                raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
+                raise self.error(
+                    call,
+                    f"`{shown(call)}` is not the length of a domain, a set or a queue",
+                    "give len(...) a domain or a set, as in len(Replica)",
+                )
             return ir.Size(domain, span=self.span(call))
         called = self.helper(call)
         if called.routine.writes:
-            raise self.error(call, f"{name} writes to the state", "call it as a statement of its own")
+            raise self.error(
+                call,
+                f"the helper {name} writes to the state and has no value",
+                "call the helper as a statement of its own",
+            )
         if not called.routine.returns_value:
-            raise self.error(call, f"{name} returns nothing", "end it with `return value`")
+            raise self.error(
+                call, f"the helper {name} returns nothing, but its value is used", "end it with `return value`"
+            )
         return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
@@ -900,18 +1006,24 @@ class FunctionReader:
         if generators and len(call.args) == 1:
             defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
             if len(defaults) < len(call.keywords):
-                raise self.error(call, f"{name} with another keyword than `default`", "leave it out")
+                raise self.error(call, f"{name}(...) has a keyword other than `default`", "leave that keyword out")
             fold = self._fold(call, name, generators[0], *self.several(defaults))
             if fold.default is None and any(part.conditions for part in fold.generators):
-                what = f"{name} of a generator with `if` or over a set, which may have no element"
-                raise self.error(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
+                what = f"the generator of {name}(...) has an `if` or goes through a set, so it may have no element"
+                raise self.error(
+                    call, what, f"give the value for that case: {name}((... for x in range(n) if ...), default=0)"
+                )
             return fold
         if generators:
-            raise self.error(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
+            raise self.error(
+                call,
+                f"{name}(...) gets a generator and another argument",
+                f"write {name}(a, {name}(... for x in range(n)))",
+            )
         if call.keywords:
-            raise self.error(call, f"{name} of numbers with a keyword", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) of numbers has a keyword", f"write {name}(a, b)")
         if len(call.args) < 2:
-            raise self.error(call, f"{name} with fewer than two numbers", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) gets fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
 
     def _fold(
@@ -928,9 +1040,11 @@ class FunctionReader:
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
-        """One `for` of a generator; one over a set goes through the domain, and tests each element."""
+        """Return one `for` of a generator. A `for` over a set goes through the set's domain and tests each element."""
         if part.is_async:
-            raise self.error(part.target, "`async for`", "write a plain `for`")
+            raise self.error(
+                part.target, "the generator has `async for`, which the language lacks", "write a plain `for`"
+            )
         collection, target = self.set_of(part.iter), self.span(part.target)
         name = self.loop_variable(part.target)
         if collection is None:
@@ -943,7 +1057,7 @@ class FunctionReader:
         return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
 
     def begin(self, name: str) -> ir.Variable:
-        """The variable of a `for` of a generator, which has a value from here on; each `for` has one of its own."""
+        """Return a new variable for a `for` of a generator, and note that the variable has a value from now on."""
         variable = ir.Variable(name)
         self.own = {**self.own, name: variable}
         self.assigned.add(name)
@@ -951,13 +1065,13 @@ class FunctionReader:
         return variable
 
     def loop_variable(self, target: ast.expr) -> str:
-        """The name of the variable of a loop."""
+        """Return the name of a loop's variable. Refuses a target that is not a plain name."""
         if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
-            raise self.error(target, f"`{shown(target)}` as a loop variable", "use one plain name")
+            raise self.error(target, f"`{shown(target)}` cannot be a loop variable", "use one plain name")
         return target.id
 
     def range(self, iterated: ast.expr) -> ir.Range:
-        """What a loop goes through: `range(n)`, `range(m, n)` or a domain."""
+        """Return the numbers that a loop goes through: `range(n)`, `range(m, n)` or a domain. Refuses anything else."""
         domain, span = self.domain(iterated), self.span(iterated)
         if domain is not None:
             return elements_of(domain, span)
@@ -965,10 +1079,12 @@ class FunctionReader:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
-        raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
+        raise self.error(
+            iterated, f"a `for` goes through `{shown(iterated)}`", "go through range(n), range(m, n), a domain or a set"
+        )
 
     def helper(self, call: ast.Call) -> ir.Call:
-        """The call of a function of the model."""
+        """Return the call of a helper. Refuses a name that is not a helper, and arguments that do not fit."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
@@ -979,32 +1095,44 @@ class FunctionReader:
             raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
-            raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
+            raise self.error(
+                call,
+                f"{name} is an action or another declaration, which no function can call",
+                "move what both functions need into a helper",
+            )
         for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
             kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
             if kind is not None and parameter_name not in python.__annotations__:
-                what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
+                what = f"`{shown(argument)}` is a subset, but {name} does not declare `{parameter_name}` as a subset"
                 raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
         self.functions[name] = self.called(python, call)
         routine = self.functions[name].routine
         if call.keywords or len(call.args) != len(routine.parameters):
-            raise self.error(call, f"{name} takes {len(routine.parameters)} arguments", "pass them all by position")
+            raise self.error(
+                call,
+                f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others",
+                "pass every argument by position",
+            )
         passed = zip(routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
         self.reads |= routine.reads
         return ir.Call(routine, arguments, span=self.span(call))
 
     def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
-        """What is passed as a parameter: a state, a subset, the taken action, or a number."""
+        """Return the argument that a call passes as `parameter`: a state, a subset, the taken action, or a number."""
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
         cure = None
         if role is not parameter.role:
             cure = next(cure for special, cure in PASSED_ON.items() if special in (role, parameter.role))
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
-            cure = "pass a subset of the kind that annotates the parameter"
+            cure = "pass a subset of the class that annotates the parameter"
         if cure is not None:
-            raise self.error(argument, f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`", cure)
+            raise self.error(
+                argument,
+                f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`, which is of another kind",
+                cure,
+            )
         if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
@@ -1012,8 +1140,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ collections
 
     def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
-        """The set or the queue that an expression denotes; for a queue of records, the queues of all parts; otherwise
-        none. Refuses a part of a set, and a row of sets."""
+        """Return the set or the queue that an expression denotes; for a queue of records, one queue for each part; for
+        any other expression, nothing. Refuses an expression with too few or too many indices for the set or queue."""
         if isinstance(node, ast.Name):
             subset = self.subsets.get(node.id)
             if subset is None:
@@ -1041,8 +1169,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """The set or the queue at a place; perhaps with the indices of another collection, so that nested indices are
-        read once, not once for each part of each record."""
+        """Return the set or the queue at a place. With `same`, the indices of that collection are copied, so that
+        nested indices are read once, not once for each part of each record."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
@@ -1051,19 +1179,19 @@ class FunctionReader:
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
 
     def _is_element(self, place: Place) -> bool:
-        """Whether a place is an element of a queue: it has one index more than the queue."""
+        """Whether a place is an element of a queue, that is, has one index more than the queue."""
         contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
     def _group(self, node: ast.expr) -> Group | None:
-        """The records that an expression denotes."""
+        """Return the declaration of the records that an expression denotes; None for any other expression."""
         place = self.place(node)
         return None if place is None else self.vocabulary.groups.get(place.name)
 
     # ----------------------------------------------------------------------------------- expressions about collections
 
     def collective(self, node: ast.expr) -> ir.Expression | None:
-        """An expression about sets or queues; None for any other."""
+        """Return the representation of an expression about sets or queues; None for any other expression."""
         match node:
             case ast.Compare():
                 return self._compared(node)
@@ -1079,7 +1207,8 @@ class FunctionReader:
         return None
 
     def _element(self, node: ast.expr) -> ir.Expression | None:
-        """An element of a queue; None for an expression that is not a collection. Refuses a collection as a value."""
+        """Return the element of a queue that an expression reads; None for any other expression. Refuses a whole set or
+        queue, which is not a value."""
         place = self.place(node)
         if place is None:
             return None
@@ -1094,7 +1223,7 @@ class FunctionReader:
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
-        """A comparison with a collection, or of sets; None for another comparison."""
+        """Return the representation of a comparison in which a set or a queue occurs; None for any other comparison."""
         sides = [self.collections(side) for side in (node.left, *node.comparators)]
         if not any(sides):
             return None
@@ -1106,9 +1235,11 @@ class FunctionReader:
         if any(_word(side[0]) == "queue" for side in sides if side):
             raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
         if len(node.ops) != 1:
-            raise self.error(node, f"`{text}`", "compare two sets at a time, with `and` between")
+            raise self.error(
+                node, f"`{text}` compares more than two sets", "compare two sets at a time, with `and` between"
+            )
         if not all(sides) or type(sign) not in SIGNS:
-            hint = "compare it with another set of the same domain, or ask len(...) and `in`"
+            hint = "compare the set with another set of the same domain, or use len(...) and `in`"
             raise self.error(node, f"`{text}` compares a set with something else", hint)
         (left,), (right,) = sides
         if left.domain is not right.domain:
@@ -1123,31 +1254,37 @@ class FunctionReader:
         what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
         if change in CHANGES[word] and is_statement:
             count = CHANGES[word][change]
-            what = f"`{change}` takes {count} element{'s' * (count != 1)}"
+            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call gives another number"
             hint = f"write {text}.{change}(...)" if word == "set" else hint
         elif change == "popleft" and word == "queue":
-            what, hint = f"`{text}.popleft()` is a part of an expression", f"write x = {text}.popleft() before"
+            what, hint = (
+                f"`{text}.popleft()` is a part of an expression",
+                f"write x = {text}.popleft() before the expression",
+            )
         elif change in CHANGES[word]:
             what, hint = f"`{text}.{change}(...)` is used as a value", "write it as a statement of its own"
         elif change == "remove" and word == "set":
-            what, hint = f"`{text}.remove(...)`", f"write {text}.discard(x)"
+            what, hint = f"`{text}.remove(...)` is not in the language", f"write {text}.discard(x)"
         elif change in ("issubset", "issuperset") and word == "set":
-            what, hint = f"`{text}.{change}(...)`", f"write {text} {'<=' if change == 'issubset' else '>='} ..."
+            what, hint = (
+                f"`{text}.{change}(...)` is not in the language",
+                f"write {text} {'<=' if change == 'issubset' else '>='} ...",
+            )
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
-        """The set that a loop goes through; None if it goes through a range or a domain. Refuses a queue."""
+        """Return the set that a loop goes through; None for a loop through a range or a domain. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
             hint = f"write: for i in range(len({text})), and {text}[i]"
-            raise self.error(iterated, f"loop over the queue `{text}`", hint)
+            raise self.error(iterated, f"a `for` goes through the queue `{text}`", hint)
         return collections[0] if collections else None
 
     # ------------------------------------------------------------------------------------ statements about collections
 
     def changed(self, statement: ast.stmt) -> ir.CollectiveStatement | None:
-        """A statement that changes a set or a queue; None for any other statement."""
+        """Return the representation of a statement that changes a set or a queue; None for any other statement."""
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute()) as call):
                 return self._change(statement, call, None)
@@ -1158,7 +1295,8 @@ class FunctionReader:
         return None
 
     def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
-        """The call of a method that changes a set or a queue; `target` gets the removed element."""
+        """Return the representation of a call that changes a set or a queue; `target` gets the removed element, if
+        any."""
         assert isinstance(call.func, ast.Attribute)
         written, change = call.func.value, call.func.attr
         collections, group = self.collections(written), self._group(written)
@@ -1170,13 +1308,21 @@ class FunctionReader:
         if target is not None and group is not None:
             text = shown(written)
             reads = ", ".join(f"{text}[0].{part}" for part in group.parts)
-            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
+            raise self.error(
+                statement,
+                f"`{shown(statement)}` keeps a whole record in a local",
+                f"read {reads} before {text}.popleft()",
+            )
         if target is not None and not isinstance(target, ast.Name):
-            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
+            raise self.error(
+                statement,
+                f"`{shown(statement)}` writes the removed element to the state",
+                f"assign {shown(call)} to a local first",
+            )
         for collection in collections:
             if not collection.field:
-                hint = "only fields of the state can be written"
-                raise self.error(statement, f"the parameter `{collection.holder.name}` is written", hint)
+                hint = "change only sets of the state"
+                raise self.error(statement, f"the parameter `{collection.holder.name}` is changed", hint)
             self.writes_to(written, collection.holder.name, collection.field)
         match change:
             case "clear":
@@ -1189,7 +1335,7 @@ class FunctionReader:
         return ir.SetChange(first, self.expression(call.args[0]), change == "add", span=span)
 
     def _parts_of(self, call: ast.Call, group: Group) -> tuple[ir.Expression, ...]:
-        """The values of the parts of the record that is appended."""
+        """Return the values of the parts of the record that `call` appends, in the order of the parts."""
         made, values = call.args[0], dict[str | None, ast.expr]()
         is_record = False
         if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
@@ -1199,11 +1345,14 @@ class FunctionReader:
                 self.records.add(made.func.id)
         if set(values) != set(group.parts) or not is_record:
             text = f"{group.record.__name__}({', '.join(f'{part}=...' for part in group.parts)})"
-            raise self.error(call, f"`{shown(call)}`", f"append a record with all of its parts: {text}")
+            raise self.error(
+                call, f"`{shown(call)}` does not append a record with all of its parts", f"write the record as {text}"
+            )
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
-        """The assignment of a set. Refuses an assignment to a queue or to its elements."""
+        """Return the representation of an assignment to a set; None for another target. Refuses an assignment to a
+        queue or to its elements."""
         place = self.place(target)
         if place is None:
             return None
@@ -1216,7 +1365,9 @@ class FunctionReader:
             return None
         (collection,), text = collections, shown(target)
         if isinstance(statement, ast.AugAssign):
-            raise self.error(statement, f"`{shown(statement)}`", CHANGED["set"].format(text))
+            raise self.error(
+                statement, f"`{shown(statement)}` changes a set with an operator", CHANGED["set"].format(text)
+            )
         span, value = self.span(statement), statement.value
         sources = self.collections(value)
         self.writes_to(target, collection.holder.name, collection.field)
@@ -1235,12 +1386,12 @@ class FunctionReader:
 
 
 def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
-    """The condition, or its negation: `x in ...` and `x not in ...`."""
+    """Return the condition if `is_so` is true, or else its negation, as for `x in ...` and `x not in ...`."""
     return condition if is_so else ir.Not(condition, span=condition.span)
 
 
 def indices_taken(count: int) -> str:
-    """How many indices something takes, in words."""
+    """Return a number of indices in words, as in `2 indices`."""
     return f"{count} {'index' if count == 1 else 'indices'}"
 
 
@@ -1249,7 +1400,7 @@ def _word(collection: ir.Collection) -> str:
 
 
 def _returns(block: Iterable[ir.Statement]) -> bool:
-    """Whether every path through statements returns."""
+    """Whether every path through the statements ends with `return`."""
     for statement in block:
         match statement:
             case ir.Return():
@@ -1260,7 +1411,7 @@ def _returns(block: Iterable[ir.Statement]) -> bool:
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a decorator is one of the language's, given the global names of its module."""
+    """Whether a decorator is one of the language's; `names` are the global names of its module."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id=name):
             return is_marking(names.get(name))

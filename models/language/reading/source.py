@@ -38,7 +38,7 @@ from isrcheck.models.messages import LanguageError
 
 
 def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
-    """The first term of a sum, and each further term with the operator before it."""
+    """Return the first term of a sum, and each further term with the operator before it."""
     rest: list[tuple[ast.operator, ast.expr]] = []
     node: ast.expr = expression
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
@@ -48,7 +48,8 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
-    """Each condition of a conditional expression with its value, and the value that applies if no condition is true."""
+    """Return each condition of an expression `a if c else b` with its value, and the value for the case that none is
+    true."""
     pairs = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):
@@ -58,7 +59,7 @@ def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]]
 
 
 def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
-    """The `if` with every `elif` after it, and the statements under `else`."""
+    """Return an `if` with every `elif` after it, and the statements under `else`."""
     tests = [statement]
     while len(tests[-1].orelse) == 1 and isinstance(tests[-1].orelse[0], ast.If):
         tests.append(tests[-1].orelse[0])
@@ -66,7 +67,7 @@ def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
 
 
 def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
-    """What is indexed, as `s.epoch` in `s.epoch[i][j]`, and its indices."""
+    """Return the expression that is indexed, such as `s.epoch` in `s.epoch[i][j]`, and the indices."""
     indices: list[ast.expr] = []
     while isinstance(node, ast.Subscript):
         indices.insert(0, node.slice)
@@ -147,7 +148,7 @@ def _part(expression: ast.expr) -> ast.expr:
 
 
 class Nesting:
-    """The nesting of a function. `fault` is the first position beyond a limit, with a description and the cure."""
+    """The nesting of a function. `fault` is the first node beyond a limit, what is wrong with it, and the cure."""
 
     def __init__(self, body: Iterable[ast.stmt | ast.expr]) -> None:
         self.calls: dict[int, int] = {}
@@ -167,19 +168,19 @@ class Nesting:
 
 def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
     if depth > DEPTH.most:
-        return node, f"it is nested more than {DEPTH.most} deep", DEPTH.cure
+        return node, f"the statements and expressions are nested more than {DEPTH.most} deep", DEPTH.cure
     match node:
         case ast.BinOp():
             terms = 1 + len(summands(node)[1])
-            return (node, f"a sum of {terms} terms", TERMS.cure) if terms > TERMS.most else None
+            return (node, f"a sum has {terms} terms", TERMS.cure) if terms > TERMS.most else None
         case ast.IfExp() | ast.If():
             tests = len(alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0])
-            return (node, f"a chain of {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
+            return (node, f"one `if` has {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
     return None
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The children of a node, which are one level deeper."""
+    """Return the children of a node that are one level deeper."""
     parts: Sequence[ast.AST]
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):
@@ -208,13 +209,13 @@ FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 """The flags of code compiled with `from __future__ import ...`."""
 
 NOTATION = ("kind", "type_comment", "ctx")
-"""The fields of nodes that describe only the notation, or repeat what the place of a node says."""
+"""The fields of syntax nodes that describe only the notation, or that follow from where the node stands."""
 
 HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
-"""A statement, or a part of one that has statements in it."""
+"""The kinds of syntax nodes that can have statements in them."""
 
 Place = tuple[str, int]
-"""The position of a function in its file: its name, and its first line, including decorators."""
+"""A function's position in its file: the function's name, and its first line, counting decorators."""
 
 
 class WrittenSource(Source):
@@ -231,7 +232,7 @@ class WrittenSource(Source):
         return [line.encode() for line in re.split("\r\n|\r|\n", text)]
 
     def spelled(self, span: Span) -> str:
-        """The expression or the statement that is written there, in one line and without comments."""
+        """Return the expression or the statement at `span`, in one line and without comments."""
         lines = self._lines[span.line - 1 : span.end_line]
         lines[-1] = lines[-1][: span.end_column]
         lines[0] = lines[0][span.column :]
@@ -239,19 +240,20 @@ class WrittenSource(Source):
 
 
 class MemberOf(Source):
-    """The membership of a generator's variable: `x in s.isr`. Brackets around the set are not part of it."""
+    """The condition `x in s.isr` that a generator over a set implies for its variable; brackets around the set are left
+    out."""
 
     def __init__(self, element: Span, collection: Span) -> None:
         self.path = element.source.path
         self.element, self.collection = element, collection
 
     def spelled(self, span: Span) -> str:  # noqa: ARG002 - there is one
-        """The membership in one line and without comments."""
+        """Return the condition in one line and without comments."""
         return f"{self.element.text} in {self.collection.text}"
 
 
 class Text(WrittenSource):
-    """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
+    """The text of a file, with its syntax tree, functions, imports and compiled code."""
 
     def __init__(self, path: str, content: bytes) -> None:
         # Bytes, so that a declared encoding is respected.
@@ -261,7 +263,7 @@ class Text(WrittenSource):
 
     @cached_property
     def functions(self) -> dict[Place, ast.FunctionDef]:
-        """Every function that is defined with `def`."""
+        """Every function of the file that is defined with `def`, by its position."""
         return {
             (node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): node
             for node in self._statements
@@ -270,12 +272,12 @@ class Text(WrittenSource):
 
     @property
     def definitions(self) -> list[tuple[str, int]]:
-        """The functions and classes that are in no other statement: the name and the line of each."""
+        """The name and the line of each function and class at the top of the file."""
         return [(part.name, part.lineno) for part in self.tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
 
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
-        """Every import, at any depth."""
+        """Every import of the file, also inside functions and blocks."""
         return [node for node in self._statements if isinstance(node, ast.Import | ast.ImportFrom)]
 
     @cached_property
@@ -288,7 +290,8 @@ class Text(WrittenSource):
         return hashlib.sha256(_words(self.tree).encode()).hexdigest()
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
+        """Return the compiled code of the function at `place`; `future` has the flags of `from __future__ import
+        ...`."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
@@ -296,7 +299,7 @@ class Text(WrittenSource):
 
 
 def statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement in a module or a statement, at any depth; expressions contain no statements."""
+    """Yield every statement in a module or in a statement, at any depth. Expressions contain no statements."""
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
@@ -305,7 +308,8 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def assigned_names(statement: ast.AST) -> list[str]:
-    """The names that a statement assigns, without those inside it and without the variables of generators."""
+    """Return the names that a statement itself assigns, without statements inside it and without variables of
+    generators."""
     match statement:
         case ast.Assign(targets=targets):
             return [name for target in targets for name in stored(target)]
@@ -315,7 +319,7 @@ def assigned_names(statement: ast.AST) -> list[str]:
 
 
 def stored(target: ast.expr) -> list[str]:
-    """The names to which a target assigns."""
+    """Return the names that get a value when `target` is assigned."""
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
@@ -366,7 +370,8 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _is_same(left: types.CodeType, right: types.CodeType) -> bool:
-    """Whether two codes are equal. With Python's own comparison, each level of nested generators doubles the time."""
+    """Whether two code objects are equal. With Python's own comparison, each level of nested generators doubles the
+    time."""
     nested = [
         {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (left, right)
     ]
@@ -381,11 +386,11 @@ def _is_same(left: types.CodeType, right: types.CodeType) -> bool:
 
 
 def text_of(path: str) -> Text:
-    """The current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    """Return the current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
     try:
         return _text(path, Path(path).read_bytes())
     except (RecursionError, MemoryError):
-        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; reduce the nesting") from None
+        raise LanguageError(f"{path}:1: the file is nested too deep for Python to read; reduce the nesting") from None
 
 
 @lru_cache(maxsize=256)
@@ -394,7 +399,8 @@ def _text(path: str, content: bytes) -> Text:
 
 
 def place_of(python: Any, path: str, name: str) -> str:
-    """FILE:LINE of an object's own code; for an object without code, of the last line of `path` that binds `name`."""
+    """Return FILE:LINE of an object's own code; for an object without code, of the last line of `path` that binds
+    `name`."""
     try:
         code = getattr(inspect.unwrap(python), "__code__", None)
     except ValueError:  # a wrapper around itself
@@ -405,13 +411,14 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 
 def place_in(path: str, holder: str, name: str) -> str:
-    """FILE:LINE of the last line in the class `holder` of `path` that binds `name`, or in another class there."""
+    """Return FILE:LINE of the last line of `path` that binds `name` in the class `holder`, or else in another class."""
     return f"{path}:{_bound_at(path, name, holder)}"
 
 
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
-    """The last line of a file that binds `name`: outside of its classes, or in `holder` or else another class."""
+    """Return the last line of a file that binds `name` outside of classes; with `holder`, in this class or else in
+    another."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -430,12 +437,12 @@ def _names_bound(line: ast.stmt) -> set[str]:
 
 
 def _is_private(name: str) -> bool:
-    """Whether Python puts the name of the class before a name in it: `__x`, which is `_Class__x` there."""
+    """Whether Python renames a name inside a class, as `__x` to `_Class__x`."""
     return name.startswith("__") and not name.endswith("__")
 
 
 def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
-    """The names of variables, parameters and attributes in a function."""
+    """Yield the names of variables, parameters and attributes in a function."""
     for node in ast.walk(definition):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
@@ -443,8 +450,8 @@ def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
-    """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python
-    would run code other than the text's."""
+    """Return the definition of a function, its compiled code, and the text of their file. Raises LanguageError if
+    Python would run code other than the code of the text."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
@@ -455,7 +462,8 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
-        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
+        what = f"{here} uses {names}, which belongs to the function around it"
+        raise LanguageError(f"{what}; define {code.co_name} at the top of the module")
     try:
         text = text_of(code.co_filename)
     except (OSError, SyntaxError, ValueError):
@@ -465,7 +473,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         what = f"{here} is not written as a plain `def` in this file"
         raise LanguageError(f"{what}; write it out, without a lambda or a factory")
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
-        what = f"{here} runs other code than its text says"
+        what = f"{here} does not run the code that its text says"
         raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
     renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
     if renamed:
@@ -513,7 +521,7 @@ def former_names() -> Iterator[None]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """The modules that have a former name, and their submodules, each with its current name."""
+    """Yield the modules that have a former name, and their submodules, each with its current name."""
     for former in FORMER:
         module = importlib.import_module(PACKAGE + former)
         yield module.__name__, module
@@ -522,7 +530,7 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _has_package_of_its_own() -> bool:
-    """Whether `models` is another package than the folder of this name in a checkout of this project."""
+    """Whether the project has its own package `models`, other than the folder `models` in a checkout of isrcheck."""
     loaded = sys.modules.get("models")
     if loaded is not None:
         places = getattr(loaded, "__path__", [])
@@ -555,7 +563,8 @@ OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{na
 
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
-    """The given files and all files that they import, sorted, each with its path below the folder where it is found."""
+    """Return the given files and all files that they import, sorted. The value of each is its path below the folder
+    where an import finds it."""
     search = _ModuleFinder()
     waiting = sorted(set(files))
     sources: dict[str, str] = {}
@@ -568,7 +577,7 @@ def sources_of(files: Iterable[str]) -> Mapping[str, str]:
 
 
 class _ModuleFinder:
-    """Finds the files of modules, loaded modules first."""
+    """Finds the files of modules: first among the loaded modules, then as an import would."""
 
     def __init__(self) -> None:
         loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]
@@ -576,7 +585,8 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """The path by which an import finds the file, as in `lib/limits.py`; its bare name if no import found it."""
+        """Return the path by which an import finds `file`, such as `lib/limits.py`; the bare file name if no import
+        found it."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
@@ -584,7 +594,7 @@ class _ModuleFinder:
         return "/".join([*folders, path.name]) if parts[-1] == named else path.name
 
     def imported_by(self, file: str) -> Iterator[str]:
-        """The files that `file` imports and that belong to the model."""
+        """Yield the files that `file` imports and that belong to the model."""
         try:
             imports = text_of(file).imports
         except (OSError, SyntaxError, ValueError):  # an unreadable file imports nothing that can be found
@@ -616,7 +626,7 @@ class _ModuleFinder:
         return spec.origin
 
     def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
-        """The import specification of a module that is not loaded; finding it executes nothing."""
+        """Return the import specification of a module that is not loaded. The search for it executes nothing."""
         if name not in self._specs:
             above, _, _ = name.rpartition(".")
             places = self._places(above) if above else sys.path
@@ -637,7 +647,8 @@ class _ModuleFinder:
 
 
 def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
-    """The modules that an import may execute: the named modules, and the packages that contain them."""
+    """Yield the names of the modules that an import may execute: the named modules, and the packages that contain
+    them."""
     if isinstance(node, ast.Import):
         named = [alias.name for alias in node.names]
     else:

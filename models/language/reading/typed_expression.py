@@ -17,14 +17,14 @@ from isrcheck.models.language.reading.source import Nesting, WrittenSource
 from isrcheck.models.messages import LanguageError, nearest
 
 MOST_TEXT = 1000
-"""The longest expression, in characters."""
+"""The greatest length of a typed expression, in characters."""
 
 NAME = "expression"
 
 
 def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[str]) -> Function:
-    """The function of `s` that returns the expression `text`, which can use these names of the model's files, but not
-    the `ambiguous` ones. Raises LanguageError."""
+    """Return a function of `s` whose value is the expression `text`. The expression can use `names`, which the model's
+    files define, but not the `ambiguous` names. Raises LanguageError."""
     with warnings.catch_warnings():  # Python's doubts about the text, as in `s.epoch is 1`, which the reader refuses
         warnings.simplefilter("ignore", SyntaxWarning)
         definition = _parsed(text)
@@ -33,7 +33,7 @@ def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[
 
 
 def _parsed(text: str) -> ast.FunctionDef:
-    """Return a function definition whose body returns the expression."""
+    """Return a function definition that returns the value of the expression `text`. Raises LanguageError."""
     if len(text) > MOST_TEXT:
         raise LanguageError(f"the expression has {len(text)} characters, more than {MOST_TEXT}; define it in the model")
     if not text.isprintable():
@@ -66,7 +66,7 @@ def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> 
 
 
 class _ExpressionReader(FunctionReader):
-    """Checks an expression. Its errors give the column, and suggest names."""
+    """Checks a typed expression. Its error messages give the column, and suggest similar names."""
 
     def __init__(
         self, reader: Reader, python: FunctionType, definition: ast.FunctionDef, text: str, ambiguous: set[str]
@@ -77,16 +77,16 @@ class _ExpressionReader(FunctionReader):
         super().__init__(reader, python, definition, python.__code__, source)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """The error for a construct that is not in the language."""
+        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` is the cure."""
         return LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
-        """Refuse a name that is neither a field nor an entry."""
+        """Refuse a name that is neither a field of the state nor an entry of the configuration."""
         cure = _proposed(name, [*self.vocabulary.fields, *self.vocabulary.configuration])
         raise self.error(node, f"the state has no field `{name}`", cure)
 
     def meaning(self, node: ast.Name) -> Any:
-        """The meaning of a global name."""
+        """Return the value of a global name. Refuses a name with several meanings, and an unknown name."""
         name = node.id
         if name in self.ambiguous:
             what = f"`{name}` has several meanings in the files of the model"
@@ -97,11 +97,12 @@ class _ExpressionReader(FunctionReader):
 
 
 def column_of(text: str, node: ast.AST) -> int:
-    """The column at which this node of the text begins, counted from 1 in characters; Python counts bytes."""
+    """Return the column of `text` at which `node` begins, counted from 1 in characters. Python itself counts bytes from
+    0."""
     return len(text.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
 
 
 def _proposed(name: str, names: list[str]) -> str:
-    """Return the cure for an unknown name: the most similar of these names, or all of them if they are few."""
+    """Return the cure for the unknown `name`: the most similar one of `names`, or all `names` if they are few."""
     proposal = nearest(name, names)
     return proposal if len(names) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

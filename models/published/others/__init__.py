@@ -1,1 +1,2 @@
-"""Models that others published, written again: each module is one model, and counts.csv has what its authors report."""
+"""Models that other people published, written again in the modelling language. Each module is one model; counts.csv has
+the numbers of states that the models' authors report."""

@@ -50,7 +50,7 @@ class Decision(IntEnum):
 
 
 class Recorded(IntEnum):
-    """What the coordinator knows of a vote."""
+    """The values of a vote as the coordinator knows it."""
 
     WAITING = 0
     YES = 1

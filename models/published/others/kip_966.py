@@ -91,12 +91,14 @@ def last_partition_epoch(configuration):
 
 
 MOST_REQUESTS = 700
-"""Different requests to change the ISR; each takes five bits of every state. The model file's size has 640."""
+"""The most different requests to change the ISR that a configuration may have; each takes five bits of every state.
+With the sizes of the original's model file there are 640."""
 
 
 @contradiction
 def requests_are_too_many(configuration):
-    """so many brokers and faults have more requests to change the ISR than a state should hold; leave some out"""
+    """with this many brokers and faults, there are more requests to change the ISR than a state should hold; lower the
+    number of brokers or faults"""
     sets = 2**configuration.brokers * (shutdowns_of(configuration) + 1) ** configuration.brokers
     return sets * (last_partition_epoch(configuration) + 1) > MOST_REQUESTS
 
@@ -118,11 +120,12 @@ class Offset(Domain, size="values"):
 
 
 class PartitionEpoch(Domain, size=lambda configuration: last_partition_epoch(configuration) + 1):
-    """The number of a metadata record. 0 is that of a broker that knows nothing of the partition."""
+    """The number of a metadata record. A broker that knows nothing of the partition has 0."""
 
 
 class Start(Domain, size=lambda configuration: max(1, shutdowns_of(configuration))):
-    """The number of a start of a broker after a shutdown, over all brokers; each has a registration of its own."""
+    """The number of a broker's start after a shutdown, counted over all brokers. Each start has a registration of its
+    own."""
 
 
 class IsrNumber(Domain, size=lambda configuration: 2**configuration.brokers):
@@ -169,7 +172,7 @@ class Fetch(IntEnum):
 
 
 class Change(IntEnum):
-    """What the controller learns of a broker."""
+    """The changes of a broker of which the controller learns."""
 
     FENCED = 0
     UNFENCED = 1
@@ -178,7 +181,8 @@ class Change(IntEnum):
 
 EPOCH = between(0, last_partition_epoch)
 BROKER_EPOCH = between(0, lambda configuration: shutdowns_of(configuration) + 1)
-"""0: none; 1: that of the first incarnation; 1 + k: that of the k-th registration after a shutdown."""
+"""The values of a broker epoch. 0: none; 1: the epoch of the first incarnation; 1 + k: the epoch of the k-th
+registration after a shutdown."""
 END = between(0, "values")
 
 
@@ -510,7 +514,8 @@ def would_be_granted(s, epoch, isr, incarnations):
 
 @action(shows="{b} without {timed_out}")
 def leader_proposes_isr(s, b: Broker, timed_out: BrokerSet):
-    """SendAlterPartitionRequest. A request that was sent before is only repeated if it will be granted."""
+    """SendAlterPartitionRequest: the leader proposes an ISR. A request that was sent before is only repeated if it will
+    be granted."""
     require(s.status[b] == Status.RUNNING)
     require(s.role[b] == Role.LEADER)
     require(not waits_for_the_controller(s, b))
@@ -554,7 +559,7 @@ def is_pending(s, b, isr, incarnations):
 
 @action(shows="{b}, ISR {isr}, incarnations {incarnations}")
 def leader_learns_isr(s, b: Broker, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionResponse of a request that was granted"""
+    """ReceiveAlterPartitionResponse: the leader learns that its request to change the ISR was granted."""
     require(is_pending(s, b, isr, incarnations))
     require(s.is_granted[s.pending_epoch[b] - 1][isr][incarnations])
     require(s.record_leader_epoch[s.pending_epoch[b]] == known_leader_epoch(s, b))
@@ -572,7 +577,8 @@ def roll_back_request(s, b):
 
 @action(shows="{b}, ISR {isr}, incarnations {incarnations}")
 def leader_is_refused_as_fenced(s, b: Broker, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionResponse with the error FencedLeaderEpoch"""
+    """ReceiveAlterPartitionResponse: the leader learns that its request was refused with the error
+    FencedLeaderEpoch."""
     require(is_pending(s, b, isr, incarnations))
     require(s.is_refused_as_fenced[s.pending_epoch[b] - 1][isr][incarnations])
     s.is_refused_as_fenced[s.pending_epoch[b] - 1][isr][incarnations] = False
@@ -581,7 +587,8 @@ def leader_is_refused_as_fenced(s, b: Broker, isr: IsrNumber, incarnations: Inca
 
 @action(shows="{b}, ISR {isr}, incarnations {incarnations}")
 def leader_is_refused_as_ineligible(s, b: Broker, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionResponse with the error IneligibleReplica"""
+    """ReceiveAlterPartitionResponse: the leader learns that its request was refused with the error
+    IneligibleReplica."""
     require(is_pending(s, b, isr, incarnations))
     require(s.is_refused_as_ineligible[s.pending_epoch[b] - 1][isr][incarnations])
     s.is_refused_as_ineligible[s.pending_epoch[b] - 1][isr][incarnations] = False
@@ -624,7 +631,7 @@ def has_converged(s, leader, follower):
 
 @action(shows="{follower} from {leader}")
 def follower_sends_fetch(s, follower: Broker, leader: Broker):
-    """SendFetchRequest"""
+    """SendFetchRequest: the follower sends a fetch to the leader."""
     require(follower != leader)
     require(s.status[follower] == Status.RUNNING)
     require(s.is_added[follower][leader])
@@ -704,7 +711,7 @@ def answer_divergence(s, leader, follower):
 
 
 def answer_records(s, leader, follower):
-    """The leader now knows how far the follower is, and sends the next record, if there is one."""
+    """The leader notes how far the follower is, and sends the next record, if there is one."""
     s.follower_end[leader][follower] = s.sent_offset[follower][leader]
     s.follower_epoch[leader][follower] = s.sent_broker_epoch[follower][leader]
     maybe_advance_high_watermark(s, leader, s.log_end[leader])
@@ -717,7 +724,7 @@ def answer_records(s, leader, follower):
 
 @action(shows="{leader} to {follower}")
 def leader_answers_fetch(s, leader: Broker, follower: Broker):
-    """ReceiveFetchRequest"""
+    """ReceiveFetchRequest: the leader receives a fetch, and answers it."""
     require(s.fetch[follower][leader] == Fetch.REQUEST)
     require(s.status[leader] == Status.RUNNING)
     if s.role[leader] != Role.LEADER or known_leader_epoch(s, leader) != s.sent_leader_epoch[follower][leader]:
@@ -732,7 +739,8 @@ def leader_answers_fetch(s, leader: Broker, follower: Broker):
 
 
 def truncation_end(s, follower, leader):
-    """Where both logs agree: where the leader's epoch ends here or there, or the follower's epoch below it."""
+    """The offset to which both logs agree: the end of the leader's epoch in either log, or of the follower's epoch
+    below it."""
     end = end_of_epoch(s, follower, s.sent_epoch[follower][leader], False)
     if answered_epoch(s, follower, s.sent_epoch[follower][leader], False) != s.sent_epoch[follower][leader]:
         return end
@@ -740,7 +748,7 @@ def truncation_end(s, follower, leader):
 
 
 def truncate(s, follower, end):
-    """The high watermark stays, even if it is then above the end of the log."""
+    """Cut the follower's log at `end`. The high watermark stays, even if it is then above the end of the log."""
     for offset in Offset:
         if offset >= end:
             s.log_epoch[follower][offset] = 0
@@ -770,7 +778,7 @@ def is_expected(s, follower, leader):
 
 @action(shows="{follower} from {leader}")
 def follower_receives_fetch(s, follower: Broker, leader: Broker):
-    """ReceiveFetchResponse"""
+    """ReceiveFetchResponse: the follower receives the answer to its fetch."""
     require(s.fetch[follower][leader] >= Fetch.RECORDS)
     require(s.status[follower] == Status.RUNNING)
     require(s.waits_for_response[follower][leader])
@@ -812,7 +820,7 @@ def is_next_elr(s, change, b, member):
 
 
 def can_lead_from_elr(s, change, b, candidate):
-    """An eligible leader that is not fenced."""
+    """The candidate is in the ELR, is not fenced, and may be elected."""
     return is_next_elr(s, change, b, candidate) and (
         change != Change.FENCED if candidate == b else s.is_unfenced[candidate]
     )
@@ -904,7 +912,7 @@ def controller_fences(s, b: Broker, candidate: Broker):
 
 
 def unfencing_matters(s):
-    """A partition with a leader does not change."""
+    """Unfencing a broker matters only if the partition has no leader: a partition with a leader does not change."""
     return leader_of(s) == NONE
 
 
@@ -976,7 +984,7 @@ def is_from_the_leader(s, epoch):
 
 @action(shows="of epoch {epoch}: ISR {isr}, incarnations {incarnations}")
 def controller_changes_isr(s, epoch: PartitionEpoch, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionRequest"""
+    """ReceiveAlterPartitionRequest: the controller receives a request to change the ISR, and grants or refuses it."""
     require(s.is_requested[epoch][isr][incarnations])
     s.is_requested[epoch][isr][incarnations] = False
     if not is_from_the_leader(s, epoch):

@@ -6,41 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, domain, helper, model, state, write_model
 from isrcheck.checker.compile.ranges import Ranges, argument_limits, conjuncts, placed
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.ir.nodes import Expression
 from isrcheck.models.registry import load_file
 
-MODEL = '''
-"""Guests go in and out."""
-
-class Guest(Domain, size=3):
-    pass
-
-class State:
-    count = field(Guest, values=between(0, 3))
-    total = field(values=between(0, 9))
-
-def may_go(s, who, other):
-    return s.count[who] < 2 and is_open(s) and who != other
-
-def is_open(s):
-    return s.total < 9
-
-def next_count(s, guest):
-    return s.count[s.count[guest]]
-
-@action
-def goes(s, guest: Guest, host: Guest):
-{guards}
-    s.total += 1
-
-@always
-def small(s):
-    return s.total < 5
-'''
+MODEL = model(
+    '"""Guests go in and out."""\n',
+    domain("Guest", 3),
+    state("count[Guest]: between(0, 3)", "total: between(0, 9)"),
+    helper("may_go(s, who, other)", "s.count[who] < 2 and is_open(s) and who != other"),
+    helper("is_open(s)", "s.total < 9"),
+    helper("next_count(s, guest)", "s.count[s.count[guest]]"),
+    "@action\ndef goes(s, guest: Guest, host: Guest):\n{guards}\n    s.total += 1\n",
+    claim("always", "small(s)", "s.total < 5"),
+)
 
 
 def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
@@ -93,31 +75,20 @@ def test_guards_have_their_places(tmp_path: Path, guards: list[str], expected: l
     assert placed_guards(tmp_path, *guards) == expected
 
 
-TWO_RANGES = '''
-"""Guests and rooms."""
-
-class Guest(Domain, size=2):
-    pass
-
-class Room(Domain, size=5):
-    pass
-
-class State:
-    count = field(Guest, values=between(0, 3))
-
-def few_before(s, end):
-    return sum(s.count[guest] for guest in range(end)) <= 2
-
-@action
-def goes(s, guest: Guest, room: Room):
-    require(few_before(s, room))
-    require(few_before(s, guest))
-    s.count[guest] += 1
-
-@always
-def small(s):
-    return s.count[0] < 3
-'''
+TWO_RANGES = model(
+    '"""Guests and rooms."""\n',
+    domain("Guest", 2),
+    domain("Room", 5),
+    state("count[Guest]: between(0, 3)"),
+    helper("few_before(s, end)", "sum(s.count[guest] for guest in range(end)) <= 2"),
+    action(
+        "goes(s, guest: Guest, room: Room)",
+        "require(few_before(s, room))",
+        "require(few_before(s, guest))",
+        "s.count[guest] += 1",
+    ),
+    claim("always", "small(s)", "s.count[0] < 3"),
+)
 
 
 def test_a_fold_of_two_guards_has_the_range_of_both(tmp_path: Path) -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    define,
+    domain,
+    entries,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from conformance.tests.test_architecture import graph
 from isrcheck.checker.compile import machine_code
 from isrcheck.checker.compile.generators import GeneratorCode
@@ -26,72 +37,37 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
 from isrcheck.models.registry import load_file
 
-MODEL = '''
-"""Guests of several houses go in and out."""
-
-STRIDE = 1
-
-class Configuration:
-    guests = bound(2, "guests", least=1, most=4)
-    most = bound(3, "the greatest count", least=1, most=6)
-    limit = bound(3, "what a guest counts to", least=1, most=6)
-    patience = setting(5, "when counting ends", least=1, most=6)
-    pace = setting(2, "what is late", least=1, most=6)
-    turns = setting(2, "turns", least=1, most=6)
-
-class Guest(Domain, size="guests"):
-    pass
-
-class Pace(Domain, size="pace"):
-    pass
-
-class Turn(Domain, size="turns"):
-    pass
-
-class Group(Subset, of=Guest):
-    pass
-
-class State:
-    count = field(Guest, values=between(0, "most"))
-    inside = field(Guest, values=Flag)
-
-def may_go(s, guest):
-    return s.count[guest] < s.limit and s.count[guest] < s.patience
-
-@initial
-def begin(s, guest: Guest):
-    s.inside[guest] = True
-
-@action
-def goes(s, guest: Guest):
-    require(may_go(s, guest))
-    s.count[guest] += STRIDE
-
-@action
-def gather(s, group: Group):
-    require(all(group[guest] or s.inside[guest] for guest in range(len(Guest))))
-    for guest in range(len(Guest)):
-        s.inside[guest] = False
-
-@action
-def turns_round(s, turn: Turn):
-    require(s.count[0] == turn)
-    s.count[0] = 0
-
-def is_late(s):
-    return s.count[0] == len(Pace)
-
-@always
-def few(s):
-    return s.count[0] < 3
-
-@always(permitted=is_late)
-def small(s):
-    return all(count_of(s, guest) < 3 for guest in range(len(Guest)))
-
-def count_of(s, guest):
-    return s.count[guest]
-'''
+MODEL = model(
+    '"""Guests of several houses go in and out."""\n',
+    "STRIDE = 1\n",
+    entries(
+        'guests = bound(2, "guests", least=1, most=4)',
+        'most = bound(3, "the greatest count", least=1, most=6)',
+        'limit = bound(3, "what a guest counts to", least=1, most=6)',
+        'patience = setting(5, "when counting ends", least=1, most=6)',
+        'pace = setting(2, "what is late", least=1, most=6)',
+        'turns = setting(2, "turns", least=1, most=6)',
+    ),
+    domain("Guest", '"guests"'),
+    domain("Pace", '"pace"'),
+    domain("Turn", '"turns"'),
+    block("Group(Subset, of=Guest)", "pass"),
+    state('count[Guest]: between(0, "most")', "inside[Guest]: Flag"),
+    helper("may_go(s, guest)", "s.count[guest] < s.limit and s.count[guest] < s.patience"),
+    define("initial", "begin(s, guest: Guest)", "s.inside[guest] = True"),
+    action("goes(s, guest: Guest)", "require(may_go(s, guest))", "s.count[guest] += STRIDE"),
+    action(
+        "gather(s, group: Group)",
+        "require(all(group[guest] or s.inside[guest] for guest in range(len(Guest))))",
+        "for guest in range(len(Guest)):",
+        "    s.inside[guest] = False",
+    ),
+    action("turns_round(s, turn: Turn)", "require(s.count[0] == turn)", "s.count[0] = 0"),
+    helper("is_late(s)", "s.count[0] == len(Pace)"),
+    claim("always", "few(s)", "s.count[0] < 3"),
+    claim("always(permitted=is_late)", "small(s)", "all(count_of(s, guest) < 3 for guest in range(len(Guest)))"),
+    helper("count_of(s, guest)", "s.count[guest]"),
+)
 
 
 def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Instance:
@@ -137,27 +113,14 @@ COMPILED_IN = {"guests": 3, "most": 4, "limit": 2, "pace": 3, "turns": 3}
 """Other values of bounds, and of settings on which the size of a domain depends."""
 
 
-TWO_DOMAINS = """
-from visitors_of_a_house import Guest as Visitor
-
-class Configuration:
-    guests = bound(2, "guests", least=1, most=4)
-    visitors = bound(3, "visitors", least=1, most=4)
-
-class Guest(Domain, size=lambda configuration: configuration.guests):
-    pass
-
-class State:
-    count = field(values=between(0, 9))
-
-@action
-def grow(s):
-    s.count = len(Guest) + len(Visitor)
-
-@always
-def small(s):
-    return s.count < len({domain})
-"""
+TWO_DOMAINS = model(
+    "from visitors_of_a_house import Guest as Visitor\n",
+    entries('guests = bound(2, "guests", least=1, most=4)', 'visitors = bound(3, "visitors", least=1, most=4)'),
+    domain("Guest", "lambda configuration: configuration.guests"),
+    state("count: between(0, 9)"),
+    action("grow(s)", "s.count = len(Guest) + len(Visitor)"),
+    claim("always", "small(s)", "s.count < len({domain})"),
+)
 
 LIBRARY = """
 from isrcheck.language import Domain
@@ -250,10 +213,10 @@ def test_every_mutant_has_a_key_of_its_own() -> None:
     instance = registry.load("examples/two_phase_commit")[0].instance(None)
     model = instance.model
     keys = [kernel_key(instance, None)]
-    for slot, action in enumerate(model.actions):
-        for mutant in mutants(action.alternatives[0]):
+    for slot, declared in enumerate(model.actions):
+        for mutant in mutants(declared.alternatives[0]):
             actions = list(model.actions)
-            actions[slot] = replace(action, alternatives=(mutant.function,))
+            actions[slot] = replace(declared, alternatives=(mutant.function,))
             keys.append(kernel_key(replace(instance, model=replace(model, actions=tuple(actions))), None))
     assert len(keys) == len(set(keys)) == 10
 
@@ -279,28 +242,17 @@ def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
     }
 
 
-COUNTS = '''
-"""A count goes up."""
-
-class Configuration:
-    most = setting(2, "the greatest count, and the steps of a stride", least=1, most=6)
-    limit = setting(5, "when counting ends", least=1, most=6)
-
-class Stride(Domain, size="most"):
-    pass
-
-class State:
-    count = field(values=between(0, {range}))
-
-@action
-def counts(s):
-    require(s.count < s.limit)
-    s.count += {stride}
-
-@always
-def small(s):
-    return s.count < 5
-'''
+COUNTS = model(
+    '"""A count goes up."""\n',
+    entries(
+        'most = setting(2, "the greatest count, and the steps of a stride", least=1, most=6)',
+        'limit = setting(5, "when counting ends", least=1, most=6)',
+    ),
+    domain("Stride", '"most"'),
+    state("count: between(0, {range})"),
+    action("counts(s)", "require(s.count < s.limit)", "s.count += {stride}"),
+    claim("always", "small(s)", "s.count < 5"),
+)
 """A range, or a number of the text, that is a run-time setting."""
 
 

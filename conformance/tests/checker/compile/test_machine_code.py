@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, define, model, state, write_model
 from conformance.tests.test_architecture import PRODUCT, imports_of
 from isrcheck.checker.compile import hash_table, machine_code
 from isrcheck.checker.compile.kernel import kernel_of
@@ -20,26 +20,13 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models.registry import load_file
 
-TWICE = '''"""A helper gets one state twice."""
-
-class State:
-    x = field(values=between(0, 5), initially=5)
-    seen = field(values=between(0, 5), initially=5)
-
-def moves(s, before):
-    if before.x > 0:
-        s.x = 0
-        s.seen = before.x
-
-@action
-def ends(s):
-    require(s.x == 5)
-    moves(s, s)
-
-@always
-def seen_is_not_0(s):
-    return s.seen != 0
-'''
+TWICE = model(
+    '"""A helper gets one state twice."""\n',
+    state("x: between(0, 5), initially=5", "seen: between(0, 5), initially=5"),
+    define("", "moves(s, before)", "if before.x > 0:", "    s.x = 0", "    s.seen = before.x"),
+    action("ends(s)", "require(s.x == 5)", "moves(s, s)"),
+    claim("always", "seen_is_not_0(s)", "s.seen != 0"),
+)
 
 
 def test_a_helper_may_get_one_state_twice(tmp_path: Path) -> None:

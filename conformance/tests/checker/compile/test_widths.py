@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.tests.support.small_models import in_the_language, write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    domain,
+    entries,
+    in_the_language,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.compile.staging import new_module
@@ -42,55 +51,35 @@ EDGES = {
 }
 """Ranges, and the bytes of each of their cells."""
 
-EDGE = '''\
-"""A counter goes up or down to the ends of its range, and beyond them."""
-
-LOW = {low}
-HIGH = {high}
-FIRST = {first}
-
-class Configuration:
-    limit = setting({first}, "where the counter turns", least={low}, most={high})
-
-class Place(Domain, size=2):
-    pass
-
-class State:
-    is_odd = field(values=Flag)
-    at = field(Place, values=between({low}, {high}), initially={first})
-    narrow = field(Place, values=between(0, 2))
-    other = field(values=between({low}, {high}), initially={first})
-
-@action
-def goes_up(s, one: Place):
-    s.at[one] += 1
-    s.is_odd = not s.is_odd
-    s.narrow[one] = 1
-
-@action
-def goes_down(s, one: Place):
-    require(s.at[one] == s.limit or s.is_odd)
-    s.at[one] -= 1
-    s.narrow[one] = 2
-
-@action
-def the_other_follows(s, one: Place):
-    require(s.other != s.at[one])
-    s.other = min(max(s.at[0], s.other), HIGH)
-    s.narrow[0] = s.at[one] - s.at[one] + 1
-
-@always
-def stays_below_the_end(s):
-    return s.at[0] < HIGH or s.at[1] > LOW
-
-@always_step
-def moves_by_one(before, after):
-    return all(-1 <= after.at[one] - before.at[one] <= 1 for one in range(2)) and after.other - before.other < 2
-
-@sometimes
-def both_at_the_end(s):
-    return s.at[0] == s.at[1] == HIGH or s.at[0] == LOW
-'''
+EDGE = model(
+    '"""A counter goes up or down to the ends of its range, and beyond them."""\n',
+    "LOW = {low}\nHIGH = {high}\nFIRST = {first}\n",
+    entries('limit = setting({first}, "where the counter turns", least={low}, most={high})'),
+    domain("Place", 2),
+    state(
+        "is_odd: Flag",
+        "at[Place]: between({low}, {high}), initially={first}",
+        "narrow[Place]: between(0, 2)",
+        "other: between({low}, {high}), initially={first}",
+    ),
+    action("goes_up(s, one: Place)", "s.at[one] += 1", "s.is_odd = not s.is_odd", "s.narrow[one] = 1"),
+    action(
+        "goes_down(s, one: Place)", "require(s.at[one] == s.limit or s.is_odd)", "s.at[one] -= 1", "s.narrow[one] = 2"
+    ),
+    action(
+        "the_other_follows(s, one: Place)",
+        "require(s.other != s.at[one])",
+        "s.other = min(max(s.at[0], s.other), HIGH)",
+        "s.narrow[0] = s.at[one] - s.at[one] + 1",
+    ),
+    claim("always", "stays_below_the_end(s)", "s.at[0] < HIGH or s.at[1] > LOW"),
+    claim(
+        "always_step",
+        "moves_by_one(before, after)",
+        "all(-1 <= after.at[one] - before.at[one] <= 1 for one in range(2)) and after.other - before.other < 2",
+    ),
+    claim("sometimes", "both_at_the_end(s)", "s.at[0] == s.at[1] == HIGH or s.at[0] == LOW"),
+)
 
 
 def edge(low: int, high: int, first: int) -> str:
@@ -201,31 +190,14 @@ def test_wider_ranges_are_refused(low: int, high: int, instance_of: Callable[[st
     assert says in str(refusal.value)
 
 
-COUNTER = '''\
-"""A counter of so many numbers that a formula with a literal for each would be hopeless."""
-
-class Configuration:
-    leaps = budget(300, "long steps", most=1000)
-
-class State:
-    count = field(values=between(0, 2000000000))
-    leaps_left = field(values=between(0, 1000), initially=1000)
-
-@action
-def leaps_far(s):
-    require(1000 - s.leaps_left < s.leaps)
-    s.count += 299999999
-    s.leaps_left -= 1
-
-@action
-def goes_on(s):
-    require(s.count > 0)
-    s.count += 1
-
-@always
-def is_never_there(s):
-    return s.count != 600000001
-'''
+COUNTER = model(
+    '"""A counter of so many numbers that a formula with a literal for each would be hopeless."""\n',
+    entries('leaps = budget(300, "long steps", most=1000)'),
+    state("count: between(0, 2000000000)", "leaps_left: between(0, 1000), initially=1000"),
+    action("leaps_far(s)", "require(1000 - s.leaps_left < s.leaps)", "s.count += 299999999", "s.leaps_left -= 1"),
+    action("goes_on(s)", "require(s.count > 0)", "s.count += 1"),
+    claim("always", "is_never_there(s)", "s.count != 600000001"),
+)
 
 
 FEW_NODES = 10_000

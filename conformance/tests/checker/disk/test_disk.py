@@ -25,7 +25,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, domain, model, state, write_model
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.disk import engine as carrier_module
@@ -201,22 +201,13 @@ def test_a_search_with_symmetry_can_be_resumed(tmp_path: Path, alike: Searched) 
     assert results(exploration) == results(every_state.in_memory(bounded))
 
 
-BURSTING = '''"""Tanks that are alike, and burst."""
-
-class Tank(Domain, size=3, symmetric=True):
-    pass
-
-class State:
-    level = field(Tank, values=between(0, {most}))
-
-@action
-def fills(s, tank: Tank):
-    s.level[tank] += 1
-
-@always
-def is_low(s):
-    return all(s.level[tank] < 9 for tank in Tank)
-'''
+BURSTING = model(
+    '"""Tanks that are alike, and burst."""\n',
+    domain("Tank", "3, symmetric=True"),
+    state("level[Tank]: between(0, {most})"),
+    action("fills(s, tank: Tank)", "s.level[tank] += 1"),
+    claim("always", "is_low(s)", "all(s.level[tank] < 9 for tank in Tank)"),
+)
 
 
 @pytest.mark.parametrize("interrupted", [False, True])

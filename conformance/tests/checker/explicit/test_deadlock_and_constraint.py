@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import HOLDS, none_to, verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, define, domain, model, state, write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Finding, StepPath
@@ -24,45 +24,18 @@ from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, from_steps
 
-COUNTERS = '''"""Two counters, searched while both are at most {small}."""
-
-class Counter(Domain, size=2):
-    pass
-
-class State:
-    count = field(Counter, values=between(0, 5))
-
-@initial
-def starts(configuration):
-    yield {{"count": [4, 0]}}
-    yield {{}}
-    yield {{"count": [1, 0]}}
-
-@action
-def counts(s, counter: Counter):
-    require(s.count[counter] < 5)
-    s.count[counter] += 1
-
-@action
-def rests(s):
-    require(s.count[0] == s.count[1])
-
-@always
-def stays_low(s):
-    return s.count[0] + s.count[1] <= {most}
-
-@always_step
-def goes_slowly(before, after):
-    return after.count[1] - before.count[1] < {step}
-
-@constraint
-def first_is_small(s):
-    return s.count[0] <= {small}
-
-@constraint
-def second_is_small(s):
-    return s.count[1] <= {small}
-'''
+COUNTERS = model(
+    '"""Two counters, searched while both are at most {small}."""\n',
+    domain("Counter", 2),
+    state("count[Counter]: between(0, 5)"),
+    define("initial", "starts(configuration)", 'yield {{"count": [4, 0]}}', "yield {{}}", 'yield {{"count": [1, 0]}}'),
+    action("counts(s, counter: Counter)", "require(s.count[counter] < 5)", "s.count[counter] += 1"),
+    action("rests(s)", "require(s.count[0] == s.count[1])"),
+    claim("always", "stays_low(s)", "s.count[0] + s.count[1] <= {most}"),
+    claim("always_step", "goes_slowly(before, after)", "after.count[1] - before.count[1] < {step}"),
+    claim("constraint", "first_is_small(s)", "s.count[0] <= {small}"),
+    claim("constraint", "second_is_small(s)", "s.count[1] <= {small}"),
+)
 
 
 Written = Callable[..., Instance]
@@ -187,24 +160,12 @@ def test_several_counterexamples_are_refused(counters, check) -> None:
 
 # ---------------------------------------------------------------------------------------------- TLC's ACTION_CONSTRAINT
 
-GUARDED = '''"""Two counters of which none may run ahead: TLC's ACTION_CONSTRAINT x' <= y + 1 and y' <= x, as guards."""
-
-class State:
-    x = field(values=between(0, 4))
-    y = field(values=between(0, 4))
-
-@action
-def x_grows(s):
-    require(s.x < 4)
-    require(s.x + 1 <= min(s.y, 2))
-    s.x += 1
-
-@action
-def y_grows(s):
-    require(s.y < 4)
-    require(s.y + 1 <= min(s.x + 1, 2))
-    s.y += 1
-'''
+GUARDED = model(
+    '"""Two counters of which none may run ahead: TLC\'s ACTION_CONSTRAINT x\' <= y + 1 and y\' <= x, as guards."""\n',
+    state("x: between(0, 4)", "y: between(0, 4)"),
+    action("x_grows(s)", "require(s.x < 4)", "require(s.x + 1 <= min(s.y, 2))", "s.x += 1"),
+    action("y_grows(s)", "require(s.y < 4)", "require(s.y + 1 <= min(s.x + 1, 2))", "s.y += 1"),
+)
 STOPPED = """
 
 @terminal
@@ -226,28 +187,19 @@ def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, che
     assert (check("guarded.py")[0], verdict_of(check("guarded.py")[1])) == (code, last)
 
 
-TANKS = '''"""Somebody fills two tanks, and may fill the second one only while the first one is low."""
-
-class Tank(Domain, size=2):
-    pass
-
-class State:
-    level = field(Tank, values=between(0, 3))
-
-@action
-def fills(s, tank: Tank):
-    require(s.level[tank] < 3)
-    require(tank == 0 or s.level[0] < 2)
-    s.level[tank] += 1
-
-@always
-def stays_low(s):
-    return s.level[0] <= {most}
-
-@terminal
-def second_is_full(s):
-    return s.level[1] == {full}
-'''
+TANKS = model(
+    '"""Somebody fills two tanks, and may fill the second one only while the first one is low."""\n',
+    domain("Tank", 2),
+    state("level[Tank]: between(0, 3)"),
+    action(
+        "fills(s, tank: Tank)",
+        "require(s.level[tank] < 3)",
+        "require(tank == 0 or s.level[0] < 2)",
+        "s.level[tank] += 1",
+    ),
+    claim("always", "stays_low(s)", "s.level[0] <= {most}"),
+    claim("terminal", "second_is_full(s)", "s.level[1] == {full}"),
+)
 """The second tank can no longer be filled once the first one is full: deadlocks are (3, 0), (3, 1) and (3, 2)."""
 
 
@@ -368,7 +320,7 @@ def test_a_trace_is_rechecked_against_a_changed_model(tanks, check, damage: tupl
 
 
 def test_a_predicate_of_the_language_returns_a_truth_value(tanks) -> None:
-    with pytest.raises(LanguageError, match=r"in second_is_full: a property returns nothing; return a truth value"):
+    with pytest.raises(LanguageError, match=r"in second_is_full: the property returns nothing; return a truth value"):
         tanks(TANKS.replace("    return s.level[1] == {full}", "    pass"))
     says = r"in second_is_full: its parameters are \(s, tank\); here they must be \(s\)"
     with pytest.raises(LanguageError, match=says):

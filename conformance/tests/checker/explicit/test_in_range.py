@@ -12,7 +12,17 @@ import pytest
 from conformance.tests.checker.explicit.test_search import Naive, assert_same
 from conformance.tests.checker.symbolic.test_bounded_model_checking import same_findings
 from conformance.tests.sampling import sampled
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    define,
+    domain,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
@@ -24,56 +34,21 @@ from isrcheck.traces.format import files
 
 pytestmark = pytest.mark.sampled
 
-MODEL = '''"""Two jugs, and somebody who does not look."""
-
-class Jug(Domain, size=2):
-    pass
-
-class Jugs(Subset, of=Jug):
-    pass
-
-class State:
-    level = field(Jug, values=between(0, 3))
-    poured = field(values=between(0, 3))
-    is_dry = field(values=Flag)
-
-@initial
-def starts(configuration):
-    yield {{}}
-    yield {{"level": [1, 0]}}
-
-def at(s, place):
-    return s.level[place]
-
-@action
-def fills(s, jug: Jug):
-    {guard}
-    {body}
-
-@action
-def dries(s, jugs: Jugs):
-    require({subset})
-    s.is_dry = True
-
-def is_excused(s):
-    return {permitted}
-
-@always(permitted=is_excused)
-def stays_low(s):
-    return {state}
-
-@always_step
-def goes_up(before, after):
-    return {step}
-
-@sometimes
-def is_full(s):
-    return {sometimes}
-
-@terminal
-def may_end(s):
-    return True
-'''
+MODEL = model(
+    '"""Two jugs, and somebody who does not look."""\n',
+    domain("Jug", 2),
+    block("Jugs(Subset, of=Jug)", "pass"),
+    state("level[Jug]: between(0, 3)", "poured: between(0, 3)", "is_dry: Flag"),
+    define("initial", "starts(configuration)", "yield {{}}", 'yield {{"level": [1, 0]}}'),
+    helper("at(s, place)", "s.level[place]"),
+    action("fills(s, jug: Jug)", "{guard}", "{body}"),
+    action("dries(s, jugs: Jugs)", "require({subset})", "s.is_dry = True"),
+    helper("is_excused(s)", "{permitted}"),
+    claim("always(permitted=is_excused)", "stays_low(s)", "{state}"),
+    claim("always_step", "goes_up(before, after)", "{step}"),
+    claim("sometimes", "is_full(s)", "{sometimes}"),
+    claim("terminal", "may_end(s)", "True"),
+)
 
 SOUND = {
     "guard": "require(s.level[jug] < 3 and s.poured < 3)",
@@ -156,12 +131,9 @@ def test_a_model_that_stays_in_range_has_no_in_range_verdict(tmp_path: Path) -> 
     assert "in_range" not in naive.findings
 
 
-BELOW = """MOST = 3
-
-def is_below(s, most):
-    return s.poured < most and all(s.level[jug] < most for jug in range(2))
-
-"""
+BELOW = model(
+    "MOST = 3\n", helper("is_below(s, most)", "s.poured < most and all(s.level[jug] < most for jug in range(2))")
+)
 
 
 def test_a_helper_of_a_guard_gets_a_constant(tmp_path: Path) -> None:
@@ -186,19 +158,12 @@ def test_every_engine_finds_the_same_in_random_models(tmp_path: Path, seed: int)
 
 # ------------------------------------------------------------------------------------------------------------- reports
 
-COUNTDOWN = '''"""A counter that is taken down too far."""
-
-class State:
-    left = field(values=between(0, 2), initially=2)
-
-@action
-def takes(s):
-    s.left -= 1
-
-@always
-def small(s):
-    return s.left < 3
-'''
+COUNTDOWN = model(
+    '"""A counter that is taken down too far."""\n',
+    state("left: between(0, 2), initially=2"),
+    action("takes(s)", "s.left -= 1"),
+    claim("always", "small(s)", "s.left < 3"),
+)
 
 SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or widen the field"
 
@@ -266,25 +231,13 @@ def test_a_damaged_trace_of_an_error_is_refused(folder_of_one: Path, check, caps
     assert f"damaged.itf.json: {says}" in capsys.readouterr().err
 
 
-ASSIGNED = '''"""A loop that goes one further than its range."""
-
-class Lamp(Domain, size=3):
-    pass
-
-class State:
-    lit = field(Lamp, values=Flag)
-    beside = field(values=Flag)
-
-@action
-def lights(s):
-    for lamp in range(3):
-        lamp = lamp + 1
-        s.lit[lamp] = True
-
-@always
-def nothing_beside(s):
-    return not s.beside
-'''
+ASSIGNED = model(
+    '"""A loop that goes one further than its range."""\n',
+    domain("Lamp", 3),
+    state("lit[Lamp]: Flag", "beside: Flag"),
+    action("lights(s)", "for lamp in range(3):", "    lamp = lamp + 1", "    s.lit[lamp] = True"),
+    claim("always", "nothing_beside(s)", "not s.beside"),
+)
 
 
 def test_an_assigned_loop_variable_is_checked_as_an_index(tmp_path: Path) -> None:
@@ -293,26 +246,14 @@ def test_an_assigned_loop_variable_is_checked_as_an_index(tmp_path: Path) -> Non
     assert found.levels == [1]
 
 
-NO_STEPS = '''"""A domain without an element leaves an action without a step."""
-
-class Nobody(Domain, size=0):
-    pass
-
-class State:
-    lit = field(values=Flag)
-
-@action
-def lights(s, who: Nobody):
-    s.lit = True
-
-@always
-def dark(s):
-    return not s.lit
-
-@terminal
-def may_end(s):
-    return True
-'''
+NO_STEPS = model(
+    '"""A domain without an element leaves an action without a step."""\n',
+    domain("Nobody", 0),
+    state("lit: Flag"),
+    action("lights(s, who: Nobody)", "s.lit = True"),
+    claim("always", "dark(s)", "not s.lit"),
+    claim("terminal", "may_end(s)", "True"),
+)
 
 
 def test_a_model_without_a_step_is_searched_by_any_number_of_threads(tmp_path: Path) -> None:

@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.spark.test_search import asked, everything, on_spark
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    define,
+    domain,
+    entries,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.carrier import SingleThread
 from isrcheck.checker.explicit.explore import explore
@@ -37,68 +48,47 @@ pytestmark = pytest.mark.sampled
 
 MEMORY = 1 << 28
 
-CLUSTERS = '''\
-"""A leader that moves within its ISR."""
-
-class Configuration:
-    replicas = bound(3, "replicas", least=0, option="--replicas")
-    values = bound(5, "different values", least=0, option="--values")
-
-class Replica(Domain, size="replicas"):
-    pass
-
-class ReplicaSet(Subset, of=Replica):
-    pass
-
-class Value(Domain, size="values"):
-    pass
-
-class State:
-    leader = field(values=between(0, 9))
-    isr = field(Replica, values=Flag)
-    offset = field(values=between(-5, 70000), initially=-5)
-    one = field(values=between(0, 200000))
-    other = field(values=between(0, 200000))
-    third = field(values=between(0, 200000))
-
-def is_in_order(one, other):
-    return one <= other
-
-@initial
-def any_start(s, leader: Replica, isr: ReplicaSet, one: Value, other: Value, third: Value):
-    """Any leader in any ISR."""
-    require(isr[leader])
-    require(is_in_order(one, other))
-    require(third == 0 or s.offset == -5)
-    s.leader = leader
-    for replica in range(s.replicas):
-        s.isr[replica] = isr[replica]
-    s.one = one
-    s.other = other
-    s.third = min(third, 3)
-    s.offset = one + other
-
-@initial
-def old_start(s, one: Value):
-    s.one = min(one, 3)
-
-@initial
-def only_start(s):
-    s.leader = 9
-
-@action
-def leader_moves(s, replica: Replica):
-    require(s.isr[replica] and s.leader != replica)
-    s.leader = replica
-
-@always
-def leader_is_in_isr(s):
-    return s.offset == -5 or s.isr[s.leader]
-
-@sometimes
-def last_leads(s):
-    return s.leader == 2 and s.one == 1
-'''
+CLUSTERS = model(
+    '"""A leader that moves within its ISR."""\n',
+    entries(
+        'replicas = bound(3, "replicas", least=0, option="--replicas")',
+        'values = bound(5, "different values", least=0, option="--values")',
+    ),
+    domain("Replica", '"replicas"'),
+    block("ReplicaSet(Subset, of=Replica)", "pass"),
+    domain("Value", '"values"'),
+    state(
+        "leader: between(0, 9)",
+        "isr[Replica]: Flag",
+        "offset: between(-5, 70000), initially=-5",
+        "one: between(0, 200000)",
+        "other: between(0, 200000)",
+        "third: between(0, 200000)",
+    ),
+    helper("is_in_order(one, other)", "one <= other"),
+    define(
+        "initial",
+        "any_start(s, leader: Replica, isr: ReplicaSet, one: Value, other: Value, third: Value)",
+        '"""Any leader in any ISR."""',
+        "require(isr[leader])",
+        "require(is_in_order(one, other))",
+        "require(third == 0 or s.offset == -5)",
+        "s.leader = leader",
+        "for replica in range(s.replicas):",
+        "    s.isr[replica] = isr[replica]",
+        "s.one = one",
+        "s.other = other",
+        "s.third = min(third, 3)",
+        "s.offset = one + other",
+    ),
+    define("initial", "old_start(s, one: Value)", "s.one = min(one, 3)"),
+    define("initial", "only_start(s)", "s.leader = 9"),
+    action(
+        "leader_moves(s, replica: Replica)", "require(s.isr[replica] and s.leader != replica)", "s.leader = replica"
+    ),
+    claim("always", "leader_is_in_isr(s)", "s.offset == -5 or s.isr[s.leader]"),
+    claim("sometimes", "last_leads(s)", "s.leader == 2 and s.one == 1"),
+)
 
 STARTS = 12 * 15 * 4 + 4 + 1
 """A leader in an ISR, an ordered pair of values, and a third value; what the other two generators add."""
@@ -171,7 +161,7 @@ LEAVES = {
     "hoisted": (
         "    require(isr[leader])",
         "    require(isr[leader + (1 if leader == 2 else 0)])",
-        "any_start 2 {} 0 0 0: index 3 of a subset is outside 0..2; test it before it is used",
+        "any_start 2 {} 0 0 0: index 3 of a subset is outside 0..2; test the index before it is used",
     ),
 }
 
@@ -202,10 +192,11 @@ def test_a_generator_that_is_never_enabled(instance_of: Build) -> None:
 def test_refused_generators(instance_of: Build) -> None:
     both = CLUSTERS.replace("def only_start(s):\n    s.leader = 9", "def only_start(configuration):\n    yield {}")
     with pytest.raises(
-        LanguageError, match="several @initial functions, of the configuration and of a state; keep one form"
+        LanguageError,
+        match="there are several @initial functions, some of the configuration and some of a state; keep one form",
     ):
         instance_of(both)
-    with pytest.raises(LanguageError, match="parameter one has no domain"):
+    with pytest.raises(LanguageError, match="the parameter one of an action has no domain"):
         instance_of(CLUSTERS.replace("def old_start(s, one: Value)", "def old_start(s, one)"))
     with pytest.raises(
         UsageError, match=r"any_start has more than 2\*\*60 combinations of arguments; use smaller bounds"
@@ -283,39 +274,23 @@ def test_z3_finds_the_least_path_of_the_explorer(text: str, broken: str, instanc
 
 # ------------------------------------------------------------------------------------------------------------- proofs
 
-CLIMB = '''"""Somebody climbs from any of very many places."""
-
-class Configuration:
-    places = bound(100, "places to begin at, in each direction", least=1, option="--places")
-
-class Place(Domain, size="places"):
-    pass
-
-class State:
-    east = field(values=between(0, 999))
-    north = field(values=between(0, 999))
-    height = field(values=between(0, 999))
-
-@initial
-def anywhere(s, east: Place, north: Place, height: Place):
-    require(east <= north)
-    s.east = east
-    s.north = north
-    s.height = height
-
-@action
-def climbs(s):
-    require(s.height < 120)
-    s.height += 1
-
-@always
-def is_northern(s):
-    return s.east <= s.north
-
-@always
-def begins_in_the_south(s):
-    return s.north < {north}
-'''
+CLIMB = model(
+    '"""Somebody climbs from any of very many places."""\n',
+    entries('places = bound(100, "places to begin at, in each direction", least=1, option="--places")'),
+    domain("Place", '"places"'),
+    state("east: between(0, 999)", "north: between(0, 999)", "height: between(0, 999)"),
+    define(
+        "initial",
+        "anywhere(s, east: Place, north: Place, height: Place)",
+        "require(east <= north)",
+        "s.east = east",
+        "s.north = north",
+        "s.height = height",
+    ),
+    action("climbs(s)", "require(s.height < 120)", "s.height += 1"),
+    claim("always", "is_northern(s)", "s.east <= s.north"),
+    claim("always", "begins_in_the_south(s)", "s.north < {north}"),
+)
 
 
 @pytest.fixture
@@ -361,32 +336,16 @@ def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
         judged(at, claims[1], outside)
 
 
-HIDDEN = '''"""A door that is open in a few of very many initial states."""
-
-class Place(Domain, size=60):
-    pass
-
-class State:
-    east = field(values=between(0, 59))
-    north = field(values=between(0, 59))
-    is_open = field(values=Flag)
-    is_inside = field(values=Flag)
-
-@initial
-def anywhere(s, east: Place, north: Place):
-    s.east = east
-    s.north = north
-    s.is_open = {opened}
-
-@action
-def enters(s):
-    require(s.is_open)
-    s.is_inside = True
-
-@always
-def stays_outside(s):
-    return not s.is_inside
-'''
+HIDDEN = model(
+    '"""A door that is open in a few of very many initial states."""\n',
+    domain("Place", 60),
+    state("east: between(0, 59)", "north: between(0, 59)", "is_open: Flag", "is_inside: Flag"),
+    define(
+        "initial", "anywhere(s, east: Place, north: Place)", "s.east = east", "s.north = north", "s.is_open = {opened}"
+    ),
+    action("enters(s)", "require(s.is_open)", "s.is_inside = True"),
+    claim("always", "stays_outside(s)", "not s.is_inside"),
+)
 
 
 @pytest.mark.parametrize(("opened", "is_proved"), [("False", True), ("east == 59", False)])

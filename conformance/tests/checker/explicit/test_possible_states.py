@@ -21,7 +21,17 @@ from hypothesis import strategies as st
 import isrcheck
 from conformance.tests.support.engine import told, verdict_of
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    define,
+    domain,
+    entries,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit import explore as search
 from isrcheck.checker.explicit import liveness
@@ -72,79 +82,51 @@ def _first(stuck: set[Cells], least: dict[Cells, StepPath]) -> Finding:
 
 MEMORY = 1 << 28
 
-GRAPHS = '''"""Somebody walks through a random graph, with two ways out of each node."""
+GRAPHS = model(
+    '"""Somebody walks through a random graph, with two ways out of each node."""\n',
+    "from random import Random\n",
+    entries('nodes = bound(9, "nodes")', 'graph = setting(0, "which graph", most=127)'),
+    domain("Node", '"nodes"'),
+    domain("Way", 2),
+    state(
+        "here: Node",
+        "target[Node, Way]: optional(Node), initially=NONE",
+        "is_goal[Node]: Flag",
+        "is_excused[Node]: Flag",
+    ),
+    define(
+        "initial",
+        "somewhere(configuration)",
+        "chance, nodes = Random(configuration.graph), range(configuration.nodes)",
+        "graph = {",
+        '    "target": [[chance.choice([NONE, NONE, *nodes]) for _ in range(2)] for _ in nodes],',
+        '    "is_goal": [chance.random() < 0.15 for _ in nodes],',
+        '    "is_excused": [chance.random() < 0.3 for _ in nodes],',
+        "}",
+        "for here in chance.sample(nodes, 3):",
+        '    yield {"here": here, **graph}',
+    ),
+    action("walks(s, way: Way)", "require(s.target[s.here][way] != NONE)", "s.here = s.target[s.here][way]"),
+    helper("excused(s)", "s.is_excused[s.here]"),
+    claim("always_possible(permitted=excused)", "a_goal_is_ahead(s)", "s.is_goal[s.here]"),
+)
 
-from random import Random
-
-class Configuration:
-    nodes = bound(9, "nodes")
-    graph = setting(0, "which graph", most=127)
-
-class Node(Domain, size="nodes"):
-    pass
-
-class Way(Domain, size=2):
-    pass
-
-class State:
-    here = field(values=Node)
-    target = field(Node, Way, values=optional(Node), initially=NONE)
-    is_goal = field(Node, values=Flag)
-    is_excused = field(Node, values=Flag)
-
-@initial
-def somewhere(configuration):
-    chance, nodes = Random(configuration.graph), range(configuration.nodes)
-    graph = {
-        "target": [[chance.choice([NONE, NONE, *nodes]) for _ in range(2)] for _ in nodes],
-        "is_goal": [chance.random() < 0.15 for _ in nodes],
-        "is_excused": [chance.random() < 0.3 for _ in nodes],
-    }
-    for here in chance.sample(nodes, 3):
-        yield {"here": here, **graph}
-
-@action
-def walks(s, way: Way):
-    require(s.target[s.here][way] != NONE)
-    s.here = s.target[s.here][way]
-
-def excused(s):
-    return s.is_excused[s.here]
-
-@always_possible(permitted=excused)
-def a_goal_is_ahead(s):
-    return s.is_goal[s.here]
-'''
-
-WALK = '''"""A walker on a line of places. Beyond place {far} there is no way back."""
-
-class Configuration:
-    closed = setting(0, "whether the way back is closed", most=1)
-
-class State:
-    place = field(values=between(0, 9))
-
-@action
-def goes_on(s):
-    require(s.place < 9)
-    s.place = s.place + 1
-
-@action
-def goes_back(s):
-    require(0 < s.place)
-    require(s.place < {far})
-    require(s.closed == 0)
-    s.place = s.place - 1
-
-{more}@always_possible
-def home_is_ahead(s):
-    """The walker can still go home."""
-    return s.place == 0
-
-@terminal
-def may_end(s):
-    return True
-'''
+WALK = model(
+    '"""A walker on a line of places. Beyond place {far} there is no way back."""\n',
+    entries('closed = setting(0, "whether the way back is closed", most=1)'),
+    state("place: between(0, 9)"),
+    action("goes_on(s)", "require(s.place < 9)", "s.place = s.place + 1"),
+    action(
+        "goes_back(s)",
+        "require(0 < s.place)",
+        "require(s.place < {far})",
+        "require(s.closed == 0)",
+        "s.place = s.place - 1",
+    ),
+    "{more}"
+    + define("always_possible", "home_is_ahead(s)", '"""The walker can still go home."""', "return s.place == 0"),
+    claim("terminal", "may_end(s)", "True"),
+)
 
 
 def walk(far: int, more: str = "") -> str:

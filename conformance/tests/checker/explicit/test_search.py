@@ -14,7 +14,17 @@ import pytest
 from conformance.tests.checker.test_process import run as run_command
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import searched_to, verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    define,
+    domain,
+    entries,
+    helper,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import carrier, visited_set
@@ -35,79 +45,55 @@ pytestmark = pytest.mark.sampled
 
 MEMORY = 1 << 28
 
-COUNTERS = '''"""Counters that go up, from several starts; many ways lead to each state."""
-
-class Configuration:
-    counters = bound(3, "counters", least=1)
-    top = bound(3, "how far each goes")
-    forgiven = setting(0, "counter 0 up to here is forgiven")
-
-class Counter(Domain, size="counters"):
-    pass
-
-class State:
-    count = field(Counter, values=between(0, "top"))
-    total = field(values=between(0, 100))
-
-@initial
-def some_have_begun(configuration):
-    for first in (2, 0, 1):
-        count = [first] + [0] * (configuration.counters - 1)
-        yield {"count": count, "total": first}
-
-def note(s, more):
-    s.total = min(s.total + more, 100)
-
-@action
-def two_at_once(s, one: Counter, other: Counter):
-    require(one != other)
-    require(s.count[one] < s.top and s.count[other] < s.top)
-    s.count[one] += 1
-    s.count[other] += 1
-    note(s, 2)
-
-@action
-def one_more(s, counter: Counter):
-    require(s.count[counter] < s.top)
-    s.count[counter] += 1
-    note(s, 1)
-
-@action
-def rest(s):
-    require(s.total > 4)
-
-def is_forgiven(s):
-    return s.count[0] <= s.forgiven
-
-@always
-def never_level(s):
-    """False where two counters have reached 2."""
-    return sum(s.count[i] == 2 for i in range(s.counters)) < 2
-
-@always(permitted=is_forgiven)
-def total_below_six(s):
-    return s.total < 6
-
-@always
-def total_is_the_sum(s):
-    return s.total == sum(s.count[i] for i in range(s.counters))
-
-@always_step(permitted=is_forgiven)
-def grows_by_one(before, after, taken):
-    return taken != two_at_once or after.total < 5
-
-@sometimes
-def all_at_the_top(s):
-    return all(s.count[i] == s.top for i in range(s.counters))
-
-@sometimes
-def rests_high(before, after, taken):
-    return taken == rest and before.total == after.total and after.total > 6
-
-@sometimes
-def flies(s):
-    return s.total > 99
-'''
+COUNTERS = model(
+    '"""Counters that go up, from several starts; many ways lead to each state."""\n',
+    entries(
+        'counters = bound(3, "counters", least=1)',
+        'top = bound(3, "how far each goes")',
+        'forgiven = setting(0, "counter 0 up to here is forgiven")',
+    ),
+    domain("Counter", '"counters"'),
+    state('count[Counter]: between(0, "top")', "total: between(0, 100)"),
+    define(
+        "initial",
+        "some_have_begun(configuration)",
+        "for first in (2, 0, 1):",
+        "    count = [first] + [0] * (configuration.counters - 1)",
+        '    yield {"count": count, "total": first}',
+    ),
+    define("", "note(s, more)", "s.total = min(s.total + more, 100)"),
+    action(
+        "two_at_once(s, one: Counter, other: Counter)",
+        "require(one != other)",
+        "require(s.count[one] < s.top and s.count[other] < s.top)",
+        "s.count[one] += 1",
+        "s.count[other] += 1",
+        "note(s, 2)",
+    ),
+    action("one_more(s, counter: Counter)", "require(s.count[counter] < s.top)", "s.count[counter] += 1", "note(s, 1)"),
+    action("rest(s)", "require(s.total > 4)"),
+    helper("is_forgiven(s)", "s.count[0] <= s.forgiven"),
+    define(
+        "always",
+        "never_level(s)",
+        '"""False where two counters have reached 2."""',
+        "return sum(s.count[i] == 2 for i in range(s.counters)) < 2",
+    ),
+    claim("always(permitted=is_forgiven)", "total_below_six(s)", "s.total < 6"),
+    claim("always", "total_is_the_sum(s)", "s.total == sum(s.count[i] for i in range(s.counters))"),
+    claim(
+        "always_step(permitted=is_forgiven)",
+        "grows_by_one(before, after, taken)",
+        "taken != two_at_once or after.total < 5",
+    ),
+    claim("sometimes", "all_at_the_top(s)", "all(s.count[i] == s.top for i in range(s.counters))"),
+    claim(
+        "sometimes",
+        "rests_high(before, after, taken)",
+        "taken == rest and before.total == after.total and after.total > 6",
+    ),
+    claim("sometimes", "flies(s)", "s.total > 99"),
+)
 
 
 def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Path:
@@ -508,24 +494,13 @@ def test_leaving_a_range_is_a_violation_with_its_position(
 
 # ----------------------------------------------------------------------------------- kernels, in processes of their own
 
-MINE = """from helper_of_mine import more
-
-class State:
-    count = field(values=between(0, 9))
-
-@action
-def adds(s):
-    require(s.count < 5)
-    s.count = more(s)
-
-@always
-def stays_below_six(s):
-    return s.count < 6
-
-@terminal
-def may_end(s):
-    return True
-"""
+MINE = model(
+    "from helper_of_mine import more\n",
+    state("count: between(0, 9)"),
+    action("adds(s)", "require(s.count < 5)", "s.count = more(s)"),
+    claim("always", "stays_below_six(s)", "s.count < 6"),
+    claim("terminal", "may_end(s)", "True"),
+)
 HELPER = "def more(s):\n    return s.count + 1\n"
 WORSE = HELPER.replace("+ 1", "+ 2")
 

@@ -15,7 +15,16 @@ import pytest
 
 from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS, TANKS
 from conformance.tests.support.engine import checking
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import (
+    action,
+    block,
+    claim,
+    helper,
+    in_the_language,
+    model,
+    state,
+    write_model,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.command.forms import FORMS, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
@@ -29,66 +38,36 @@ from isrcheck.commands.exit_codes import DONE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 
-LIGHT = r'''
-"""A light that goes red and green, until it burns out."""
-
-from enum import IntEnum
-
-from isrcheck.language import action, always, always_step, field, require
-
-
-class Light(IntEnum):
-    RED = 0
-    GREEN = 1
-    OUT = 2
-
-    @property
-    def spelling(self):
-        return ("<script>alert(1)</script>", 'a "b" \\ &amp;', "\x1b[31mout\u2028]]></svg>")[self]
-
-
-class State:
-    light = field(values=Light)
-
-
-@action
-def light_changes(s):
-    require(s.light != Light.OUT)
-    s.light = Light.GREEN if s.light == Light.RED else Light.RED
-
-
-@action
-def light_burns_out(s):
-    require(s.light != Light.OUT)
-    s.light = Light.OUT
-
-
-def it_is_green(s):
-    return s.light == Light.GREEN
-
-
-@always
-def is_lit(s):
-    return s.light != Light.OUT
-
-
-@always(permitted=it_is_green)
-def is_red(s):
-    return s.light == Light.RED
-
-
-@always_step
-def does_not_burn_out_when_green(before, after):
-    return before.light != Light.GREEN or after.light != Light.OUT
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
+LIGHT = in_the_language(
+    model(
+        '"""A light that goes red and green, until it burns out."""\n',
+        "from enum import IntEnum\n",
+        block(
+            "Light(IntEnum)",
+            "RED, GREEN, OUT = range(3)",
+            "",
+            "@property",
+            "def spelling(self):",
+            r"""    return ("<script>alert(1)</script>", 'a "b" \\ &amp;', "\x1b[31mout\u2028]]></svg>")[self]""",
+        ),
+        state("light: Light"),
+        action(
+            "light_changes(s)",
+            "require(s.light != Light.OUT)",
+            "s.light = Light.GREEN if s.light == Light.RED else Light.RED",
+        ),
+        action("light_burns_out(s)", "require(s.light != Light.OUT)", "s.light = Light.OUT"),
+        helper("it_is_green(s)", "s.light == Light.GREEN"),
+        claim("always", "is_lit(s)", "s.light != Light.OUT"),
+        claim("always(permitted=it_is_green)", "is_red(s)", "s.light == Light.RED"),
+        claim(
+            "always_step",
+            "does_not_burn_out_when_green(before, after)",
+            "before.light != Light.GREEN or after.light != Light.OUT",
+        ),
+        claim("terminal", "may_end(s)", "True"),
+    )
+)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import networkx as nx
 import pytest
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, define, domain, entries, helper, model, state, write_model
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -154,67 +154,42 @@ def _fair_sets(instance: Instance, prop: Property, edges: Edges, may: set[Cells]
 
 MEMORY = 1 << 28
 
-GRAPHS = '''"""Somebody walks through a random graph, along red, green and blue edges."""
-
-from random import Random
-
-class Configuration:
-    nodes = bound(7, "nodes")
-    graph = setting(0, "which graph", most=127)
-
-class Node(Domain, size="nodes"):
-    pass
-
-class Way(Domain, size=4):
-    pass
-
-class Blue(Domain, size=2):
-    pass
-
-class State:
-    here = field(values=Node)
-    target = field(Node, Way, values=optional(Node), initially=NONE)
-    is_goal = field(Node, values=Flag)
-    is_asked = field(Node, values=Flag)
-    is_excused = field(Node, values=Flag)
-
-@initial
-def somewhere(configuration):
-    chance, nodes = Random(configuration.graph), range(configuration.nodes)
-    graph = {
-        "target": [[chance.choice([NONE, *nodes] + [node] * 2 + [NONE] * 4) for _ in range(4)] for node in nodes],
-        "is_goal": [chance.random() < 0.5 for _ in nodes],
-        "is_asked": [chance.random() < 0.3 for _ in nodes],
-        "is_excused": [chance.random() < 0.2 for _ in nodes],
-    }
-    for here in chance.sample(nodes, 2):
-        yield {"here": here, **graph}
-
-def goes(s, way):
-    s.here = s.target[s.here][way]
-
-@action(fair=True)
-def red(s):
-    require(s.target[s.here][0] != NONE)
-    goes(s, 0)
-
-@action
-def green(s):
-    require(s.target[s.here][1] != NONE)
-    goes(s, 1)
-
-@action(fair="way")
-def blue(s, way: Blue):
-    require(s.target[s.here][2 + way] != NONE)
-    goes(s, 2 + way)
-
-def excused(s):
-    return s.is_excused[s.here]
-
-def asked(s):
-    return s.is_asked[s.here]
-
-'''
+GRAPHS = model(
+    '"""Somebody walks through a random graph, along red, green and blue edges."""\n',
+    "from random import Random\n",
+    entries('nodes = bound(7, "nodes")', 'graph = setting(0, "which graph", most=127)'),
+    domain("Node", '"nodes"'),
+    domain("Way", 4),
+    domain("Blue", 2),
+    state(
+        "here: Node",
+        "target[Node, Way]: optional(Node), initially=NONE",
+        "is_goal[Node]: Flag",
+        "is_asked[Node]: Flag",
+        "is_excused[Node]: Flag",
+    ),
+    define(
+        "initial",
+        "somewhere(configuration)",
+        "chance, nodes = Random(configuration.graph), range(configuration.nodes)",
+        "graph = {",
+        '    "target": [[chance.choice([NONE, *nodes, node, node] + [NONE] * 4) for _ in range(4)] for node in nodes],',
+        '    "is_goal": [chance.random() < 0.5 for _ in nodes],',
+        '    "is_asked": [chance.random() < 0.3 for _ in nodes],',
+        '    "is_excused": [chance.random() < 0.2 for _ in nodes],',
+        "}",
+        "for here in chance.sample(nodes, 2):",
+        '    yield {"here": here, **graph}',
+    ),
+    define("", "goes(s, way)", "s.here = s.target[s.here][way]"),
+    define("action(fair=True)", "red(s)", "require(s.target[s.here][0] != NONE)", "goes(s, 0)"),
+    action("green(s)", "require(s.target[s.here][1] != NONE)", "goes(s, 1)"),
+    define(
+        'action(fair="way")', "blue(s, way: Blue)", "require(s.target[s.here][2 + way] != NONE)", "goes(s, 2 + way)"
+    ),
+    helper("excused(s)", "s.is_excused[s.here]"),
+    helper("asked(s)", "s.is_asked[s.here]"),
+)
 
 KINDS = ("eventually", "leads_to", "always_eventually", "eventually_always")
 FAIR = {

@@ -314,7 +314,10 @@ def test_what_is_declared_twice_or_as_no_class_is_refused(check_model, more, sai
     assert (code, out, err.endswith(said)) == (2, "", True), err
 
 
-LOST = "model.py:{}: low is declared but not in the module; declare it once, outside any block, class or function"
+LOST = (
+    "model.py:{}: low is declared, but the loaded module does not have it;"
+    " declare it once, outside any block, class or function"
+)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 
 from conformance.tests.checker.spark.test_search import asked, on_spark
 from conformance.tests.checker.test_process import run
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, claim, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
@@ -42,24 +42,12 @@ from isrcheck.traces.format.certify import behaviour
 
 CURE = "set ISRCHECK_CACHE to a folder of your own"
 
-MODEL = """\
-
-class State:
-    count = field(values=between(0, 9))
-
-@action
-def counter_steps(s):
-    require(s.count < 8)
-    s.count += {step}
-
-@always
-def is_not_three(s):
-    return s.count != 3
-
-@terminal
-def may_end(s):
-    return True
-"""
+MODEL = model(
+    state("count: between(0, 9)"),
+    action("counter_steps(s)", "require(s.count < 8)", "s.count += {step}"),
+    claim("always", "is_not_three(s)", "s.count != 3"),
+    claim("terminal", "may_end(s)", "True"),
+)
 
 
 @pytest.fixture
@@ -199,30 +187,15 @@ def check(folder: Path) -> tuple[int, str, str]:
     return run(folder, "model.py", ISRCHECK_CACHE=str(folder / "cache"))
 
 
-TEXT = '''"""A counter that goes up to five."""
-
-from lib.limits import LIMIT
-
-class Configuration:
-    start = setting(0, "where it starts", most=5, option="--start")
-
-class State:
-    count = field(values=between(0, 9))
-
-@action
-def rise(s):
-    """It goes up by one."""
-    require(s.count < 5)
-    s.count += 1
-
-@always
-def stays_low(s):
-    return s.count <= LIMIT
-
-@terminal
-def may_end(s):
-    return True
-'''
+TEXT = model(
+    '"""A counter that goes up to five."""\n',
+    "from lib.limits import LIMIT\n",
+    entries('start = setting(0, "where it starts", most=5, option="--start")'),
+    state("count: between(0, 9)"),
+    action("rise(s)", '"""It goes up by one."""', "require(s.count < 5)", "s.count += 1"),
+    claim("always", "stays_low(s)", "s.count <= LIMIT"),
+    claim("terminal", "may_end(s)", "True"),
+)
 
 STARTING = (
     TEXT

@@ -16,7 +16,7 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import action, block, claim, define, entries, model, state, write_model
 from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.compile import machine_code as native
 from isrcheck.checker.compile.kernel_code import CarefulCode
@@ -103,46 +103,38 @@ STATES_A_SECOND = 200_000
 LATE = 2.0
 ABOVE = 250 << 20
 
-TEXT = '''\
-"""Initial states that take for ever."""
-
-import itertools
-
-class Configuration:
-    how = setting(0, "which way", most=4)
-
-class State:
-    x = field(values=between(0, 9))
-    wide = [field(values=between(0, 127)) for _ in range(4)]
-    a, b, c, d = wide
-    del wide
-
-@initial
-def begins(configuration):
-    hoard = []
-    while configuration.how == 0:
-        yield {"x": 1}
-    while configuration.how == 1:
-        try:
-            hoard.clear()
-        except Exception:
-            pass
-    while configuration.how == 2:
-        hoard.append([0] * 1000)
-    if configuration.how == 3:
-        for a, b, c, d in itertools.product(range(128), repeat=4):
-            yield {"a": a, "b": b, "c": c, "d": d}
-    yield {"x": 0}
-
-@action
-def step(s):
-    require(s.x < 9)
-    s.x += 1
-
-@always
-def fine(s):
-    return s.x >= 0
-'''
+TEXT = model(
+    '"""Initial states that take for ever."""\n',
+    "import itertools\n",
+    entries('how = setting(0, "which way", most=4)'),
+    block(
+        "State",
+        "x = field(values=between(0, 9))",
+        "wide = [field(values=between(0, 127)) for _ in range(4)]",
+        "a, b, c, d = wide",
+        "del wide",
+    ),
+    define(
+        "initial",
+        "begins(configuration)",
+        "hoard = []",
+        "while configuration.how == 0:",
+        '    yield {"x": 1}',
+        "while configuration.how == 1:",
+        "    try:",
+        "        hoard.clear()",
+        "    except Exception:",
+        "        pass",
+        "while configuration.how == 2:",
+        "    hoard.append([0] * 1000)",
+        "if configuration.how == 3:",
+        "    for a, b, c, d in itertools.product(range(128), repeat=4):",
+        '        yield {"a": a, "b": b, "c": c, "d": d}',
+        'yield {"x": 0}',
+    ),
+    action("step(s)", "require(s.x < 9)", "s.x += 1"),
+    claim("always", "fine(s)", "s.x >= 0"),
+)
 
 
 @pytest.fixture
@@ -295,16 +287,7 @@ def test_after_a_stage_within_a_stage_the_outer_one_is_watched_again() -> None:
         stages()
 
 
-LEAVES = """\
-\"\"\"A number that leaves its range.\"\"\"
-
-class State:
-    x = field(values=between(0, 9))
-
-@action
-def grows(s):
-    s.x += 1
-"""
+LEAVES = model('"""A number that leaves its range."""\n', state("x: between(0, 9)"), action("grows(s)", "s.x += 1"))
 
 
 @pytest.fixture

@@ -148,49 +148,70 @@ def test_the_verdict_is_the_same(
 
 
 TOO_MUCH = {
-    "501 terms": (asked(" + ".join(["s.a"] * 501) + " < 9"), "in asked: a sum of 501 terms; at most 500;"),
+    "501 terms": (asked(" + ".join(["s.a"] * 501) + " < 9"), "in asked: a sum has 501 terms; write at most 500 terms"),
     "an element of 490 terms": (
         asked("(" + " + ".join(["s.a"] * 490) + ")[0] < 9"),
         "; write s.field or s.field[index]",
     ),
     "201 conditions": (
         asked("(" + "".join(f"{k} if s.a == {k} else " for k in range(201)) + "9) < 3"),
-        "in asked: a chain of 201 conditions; at most 200;",
+        "in asked: one `if` has 201 conditions; write at most 200",
     ),
-    "400 elif": (asked("x < 3", *elifs(400)), "in asked: a chain of 400 conditions; at most 200;"),
-    "500 not": (asked(nested(500, "not ", "s.f", "")), "in asked: it is nested more than 60 deep; move a part of it"),
+    "400 elif": (asked("x < 3", *elifs(400)), "in asked: one `if` has 400 conditions; write at most 200"),
+    "500 not": (
+        asked(nested(500, "not ", "s.f", "")),
+        "in asked: the statements and expressions are nested more than 60 deep; move a part of the function",
+    ),
     "900 minus signs in an annotation": (
         f"@action\ndef act(s, a: {'-' * 900}1):\n    s.a = a\n",
-        "in act: it is nested more than 60 deep; move a part of it",
+        "in act: the statements and expressions are nested more than 60 deep; move a part of the function",
     ),
-    "100 brackets": (asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
-    "100 calls": (asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
+    "100 brackets": (
+        asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"),
+        "the statements and expressions are nested more than 60 deep",
+    ),
+    "100 calls": (
+        asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"),
+        "the statements and expressions are nested more than 60 deep",
+    ),
     "70 helpers": (
         chained(70) + asked("h69(s, s.a) < 3"),
-        "are nested more than 200 deep in all; use fewer nested",
+        "is nested more than 200 deep; nest fewer",
     ),
-    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "are nested more than 200 deep in all; use fewer"),
+    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "is nested more than 200 deep; nest fewer"),
     "helpers read before": (
         chained(80) + "".join(f"@always\ndef p{k}(s):\n    return h{k}(s, s.a) < 9\n\n\n" for k in range(0, 80, 26)),
-        "are nested more than 200 deep",
+        "is nested more than 200 deep",
     ),
-    "a constant of 400 digits": (asked("s.a < " + "9" * 400), "the constant of 1329 bits; numbers lie in"),
+    "a constant of 400 digits": (
+        asked("s.a < " + "9" * 400),
+        "the constant of 1329 bits does not fit in 32 bits; write a number in",
+    ),
     "a constant of 5000 digits": (asked("s.a < " + "9" * 5000), "not Python: Exceeds the limit"),
-    "a hexadecimal constant": (asked("s.a < 0x" + "f" * 9000), "the constant of 36000 bits; numbers lie in"),
-    "a named constant": ("HUGE = 10 ** 9999\n\n\n" + asked("s.a < HUGE"), "the constant of 33216 bits; numbers lie"),
+    "a hexadecimal constant": (
+        asked("s.a < 0x" + "f" * 9000),
+        "the constant of 36000 bits does not fit in 32 bits; write a number in",
+    ),
+    "a named constant": (
+        "HUGE = 10 ** 9999\n\n\n" + asked("s.a < HUGE"),
+        "the constant of 33216 bits does not fit in 32 bits; write a number",
+    ),
     "10000 terms": (asked(" + ".join(["s.a"] * 10000) + " < 9"), ""),
     "9000 brackets": (asked(nested(9000, "(", "s.a", ")") + " < 9"), ""),
-    "190 brackets": (asked(nested(190, "-(1 + ", "s.a", ")") + " < 9"), "it is nested more than 60 deep"),
+    "190 brackets": (
+        asked(nested(190, "-(1 + ", "s.a", ")") + " < 9"),
+        "the statements and expressions are nested more than 60 deep",
+    ),
     "60 loops": (
         asked("any(s.f " + " ".join(f"for i{k} in range(1)" for k in range(60)) + ")"),
-        "it is nested more than 60 deep",
+        "the statements and expressions are nested more than 60 deep",
     ),
     "61 parameters": (
         "def many("
         + ", ".join(f"p{k}" for k in range(61))
         + "):\n    return 1\n\n\n"
         + asked("many(" + ", ".join(["1"] * 61) + ") < s.a"),
-        "in many: 61 parameters; at most 60",
+        "in many: the function has 61 parameters; give it at most 60",
     ),
 }
 
@@ -224,7 +245,9 @@ def test_a_file_that_python_cannot_parse_is_one_line(tmp_path: Path, monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(files.ast, "parse", parse)
-    with pytest.raises(UsageError, match=r"model.py:1: it is nested too deep for Python to read; reduce the nesting$"):
+    with pytest.raises(
+        UsageError, match=r"model.py:1: the file is nested too deep for Python to read; reduce the nesting$"
+    ):
         registry.load_file(path)
 
 

@@ -152,7 +152,7 @@ REFUSED = {
     ),
     "a loop that is too long to follow": (
         asks("x = 0", *[f"{'    ' * k}for i{k} in range(99):" for k in range(4)], "                x += 1"),
-        "computing the ranges of its numbers takes more than 200000 evaluations; shorten the loops in which a local",
+        "computing the ranges of the numbers in this function takes more than 200000 evaluations; shorten the loops",
     ),
 }
 
@@ -178,7 +178,10 @@ def test_every_engine_refuses_too_large_numbers_before_it_begins(
     out, err = capsys.readouterr()
     line = len(HEAD.splitlines()) + 3 + 60
     says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, outside -2**62..2**62-1"
-    assert (out, err) == ("", f"check: {says}; add less to it, or bound it with min(...) and max(...)\n")
+    assert (out, err) == (
+        "",
+        f"check: {says}; add less to the number, or bound the number with min(...) and max(...)\n",
+    )
 
 
 @pytest.mark.parametrize(("size", "says"), [(1 << 62, "4611686018427387904"), (1 << 99, "2**99")])
@@ -428,10 +431,10 @@ def test_the_limit_leaves_every_engine_headroom() -> None:
         ),
         ("s.a = 6 % (s.a - 3)", "`6 % (s.a - 3)` divides by a number that can be 0"),
         ("s.a = 6 // (0 - 2)", "`6 // (0 - 2)` divides by a number that can be -2"),
-        ("s.a = max(i for i in range(s.a))", "`max(i for i in range(s.a))` has no element if its range is empty"),
+        ("s.a = max(i for i in range(s.a))", "`max(i for i in range(s.a))` has no value if its range is empty"),
         (
             "s.a = 0 * max(i for i in Few)",
-            "has no element if its range is empty, and then no value; say",
+            "has no value if its range is empty; give",
         ),
     ],
 )

@@ -120,38 +120,59 @@ def whole(path: Path) -> Instance:
 
 IN_AN_ACTION = [
     # Statements.
-    ("for i in range(2):  # <-\n        pass\n    else:\n        pass", "`else` of a loop; put it after the loop"),
-    ("return  # <-", "`return` in an action; guard with require(...)"),
-    ("return True  # <-", "`return` in an action; guard with require(...)"),
+    (
+        "for i in range(2):  # <-\n        pass\n    else:\n        pass",
+        "the loop has an `else`, which the language lacks; put these statements after the loop",
+    ),
+    ("return  # <-", "an action contains `return`; guard with require(...)"),
+    ("return True  # <-", "an action contains `return`; guard with require(...)"),
     # Assignments.
-    ("a = b = 1  # <-", "chained assignment; write one assignment per line"),
+    ("a = b = 1  # <-", "`a = b = 1` has several assignments; write one assignment per line"),
     ("a, b = 1, 2  # <-", "`(1, 2)` is not in the language"),
-    ("a, b = s.f  # <-", "`(a, b)`; write s.field or s.field[index]"),
-    ("a = 1\n    a *= 2  # <-", "operator Mult; only += and -= are in the language"),
-    ("s = 1  # <-", "`s` is assigned to; choose another name for the local"),
-    ("taken = 1  # <-", "`taken` is assigned to; choose another name for the local"),
-    ("a += 1  # <-", "`a` has no value yet; assign it before += or -="),
-    ("s.n = 2  # <-", "`n` belongs to the configuration; only fields of the state can be written"),
-    ("s.k += 1  # <-", "`k` belongs to the configuration; only fields of the state can be written"),
-    ("s.w = False  # <-", "`w` belongs to the configuration; only fields of the state can be written"),
+    ("a, b = s.f  # <-", "`(a, b)` is no field of the state; write s.field or s.field[index]"),
+    ("a = 1\n    a *= 2  # <-", "`a *= 2` has an operator that the language lacks; use += or -=, or write"),
+    (
+        "s = 1  # <-",
+        "`s` is a parameter or a name of the language, to which nothing can be assigned; choose another",
+    ),
+    (
+        "taken = 1  # <-",
+        "`taken` is a parameter or a name of the language, to which nothing can be assigned; choose another",
+    ),
+    ("a += 1  # <-", "`a` has no value yet; give the local a value before += or -="),
+    (
+        "s.n = 2  # <-",
+        "`n` is an entry of the configuration, which no function can change; write only fields of the state",
+    ),
+    (
+        "s.k += 1  # <-",
+        "`k` is an entry of the configuration, which no function can change; write only fields of the state",
+    ),
+    (
+        "s.w = False  # <-",
+        "`w` is an entry of the configuration, which no function can change; write only fields of the state",
+    ),
     ("s.unknown = 1  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
     ("s.x = 1  # <-", "`x` takes 1 index, not 0; write every index: there are no slices and no rows"),
     ("s.z[0] = 1  # <-", "`z` takes 2 indices, not 1; write every index"),
-    ("a = 1\n    a[0] = 1  # <-", "`a[0]`; write s.field or s.field[index]"),
-    ("node.x = 1  # <-", "`node` is not a state here; states are called s, before, after"),
+    ("a = 1\n    a[0] = 1  # <-", "`a[0]` is no field of the state; write s.field or s.field[index]"),
+    ("node.x = 1  # <-", "`node` is not a state here; call a state s or before or after"),
     # Guards.
-    ("s.f = True\n    require(s.g)  # <-", "require(...) after a write; guards come before the first write"),
-    ("if s.g:\n        s.f = True\n    require(s.g)  # <-", "require(...) after a write"),
-    ("clear(s)\n    require(s.g)  # <-", "require(...) after a write"),
-    ("for i in range(2):\n        require(s.g)  # <-\n        s.f = True", "require(...) after a write"),
+    (
+        "s.f = True\n    require(s.g)  # <-",
+        "require(...) is called after a write; put every guard before the first write",
+    ),
+    ("if s.g:\n        s.f = True\n    require(s.g)  # <-", "require(...) is called after a write"),
+    ("clear(s)\n    require(s.g)  # <-", "require(...) is called after a write"),
+    ("for i in range(2):\n        require(s.g)  # <-\n        s.f = True", "require(...) is called after a write"),
     (
         "for i in range(2):\n        for j in range(2):\n            require(s.g)  # <-\n        clear(s)",
-        "require(...) after a write",
+        "require(...) is called after a write",
     ),
-    ("for i in range(2):\n        s.f = True\n    require(s.g)  # <-", "require(...) after a write"),
-    ("require()  # <-", "require takes one condition; write one require(...) per guard"),
-    ("require(s.f, s.g)  # <-", "require takes one condition; write one require(...) per guard"),
-    ("require(condition=s.f)  # <-", "require takes one condition; write one require(...) per guard"),
+    ("for i in range(2):\n        s.f = True\n    require(s.g)  # <-", "require(...) is called after a write"),
+    ("require()  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
+    ("require(s.f, s.g)  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
+    ("require(condition=s.f)  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
     ("a = require(s.f)  # <-", "`require(...)` cannot be called here; call helpers written in the language"),
     # Declarations.
     *(
@@ -163,103 +184,166 @@ IN_AN_ACTION = [
         for name in ("always", "always_possible", "between", "field", "setting")
     ),
     # Calls.
-    ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
-    ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
-    ("flip(s)  # <-", "flip is an action or another declaration; move what both need into a helper"),
-    ("s.x[0] = len(s.x)  # <-", "`len(s.x)`; len(...) takes a domain or a set, as in len(Replica)"),
-    ("s.x[0] = len(Node, Place)  # <-", "`len(Node, Place)`; len(...) takes a domain or a set, as in len(Replica)"),
-    ("s.x[0] = len(Colour)  # <-", "`len(Colour)`; len(...) takes a domain or a set, as in len(Replica)"),
+    ("one(s)  # <-", "the value that one(...) returns is not used; use the value, or call a helper that writes"),
+    (
+        "a = clear(s)  # <-",
+        "the helper clear writes to the state and has no value; call the helper as a statement of its own",
+    ),
+    (
+        "flip(s)  # <-",
+        "flip is an action or another declaration, which no function can call; move what both functions",
+    ),
+    (
+        "s.x[0] = len(s.x)  # <-",
+        "`len(s.x)` is not the length of a domain, a set or a queue; give len(...) a domain",
+    ),
+    (
+        "s.x[0] = len(Node, Place)  # <-",
+        "`len(Node, Place)` is not the length of a domain, a set or a queue; give len(...) a domain",
+    ),
+    (
+        "s.x[0] = len(Colour)  # <-",
+        "`len(Colour)` is not the length of a domain, a set or a queue; give len(...) a domain",
+    ),
     ("a = len  # <-", "`len` is used without a call; call it"),
     (
         "print(s.f)  # <-",
-        "Python's own `print` is not in the language; Python's functions in the language are min, max, all, any",
+        "Python's own `print` is not in the language; of Python's own functions, use only min, max, all, any",
     ),
     ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
     ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
     ("a = id  # <-", "Python's own `id` is not in the language"),
     ("a = max  # <-", "`max` is used without a call; call it"),
     ("a = range(2)  # <-", "`range` is used without a call; write it as in: for x in range(n)"),
-    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path to this line"),
+    (
+        "lenn(s)  # <-",
+        "`lenn` has no value here; define the name in the module, or assign it on every path to this line",
+    ),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
-    ("a = s.f()  # <-", "`s.f(...)`; call helpers by their plain name"),
+    ("a = s.f()  # <-", "`s.f(...)` does not call a plain name; call helpers by their plain name"),
     ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
-    ("a = one()  # <-", "one takes 1 arguments; pass them all by position"),
-    ("a = one(s, 1)  # <-", "one takes 1 arguments; pass them all by position"),
-    ("a = one(s=s)  # <-", "one takes 1 arguments; pass them all by position"),
-    ("a = one(s.f)  # <-", "`s.f` is passed to one as `s`; pass a state to a parameter that is a state"),
-    ("a = min(1)  # <-", "min with fewer than two numbers; write min(a, b)"),
+    ("a = one()  # <-", "one(...) must get 1 arguments by position, and gets others; pass every argument by position"),
+    (
+        "a = one(s, 1)  # <-",
+        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+    ),
+    (
+        "a = one(s=s)  # <-",
+        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+    ),
+    (
+        "a = one(s.f)  # <-",
+        "`s.f` is passed to one as `s`, which is of another kind; pass a state to a parameter that is a state",
+    ),
+    ("a = min(1)  # <-", "min(...) gets fewer than two numbers; write min(a, b)"),
     (
         "a = max(s.y[i] for i in range(2) if s.f)  # <-",
-        "max of a generator with `if` or over a set, which may have no element; say what it is then: max((",
+        "the generator of max(...) has an `if` or goes through a set, so it may have no element; give the value",
     ),
-    ("a = max((s.y[i] for i in range(2)), key=3)  # <-", "max with another keyword than `default`; leave it out"),
+    (
+        "a = max((s.y[i] for i in range(2)), key=3)  # <-",
+        "max(...) has a keyword other than `default`; leave that keyword out",
+    ),
     (
         "a = max((s.y[i] for i in range(2)), 3)  # <-",
-        "max of a generator and more; write max(a, max(... for x",
+        "max(...) gets a generator and another argument; write max(a, max(... for x",
     ),
-    ("a = min(1, 2, key=3)  # <-", "min of numbers with a keyword; write min(a, b)"),
-    ("a = min(1, 2, default=3)  # <-", "min of numbers with a keyword; write min(a, b)"),
+    ("a = min(1, 2, key=3)  # <-", "min(...) of numbers has a keyword; write min(a, b)"),
+    ("a = min(1, 2, default=3)  # <-", "min(...) of numbers has a keyword; write min(a, b)"),
     # Expressions.
-    ("s.x[0] = [1][0]  # <-", "`[1][0]`; write s.field or s.field[index]"),
-    ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; expressions are numbers, truth values, names"),
-    ("yield 1  # <-", "an expression without effect; call require(...) or a helper that writes"),
-    ("s.f  # <-", "an expression without effect; call require(...) or a helper that writes"),
-    ("a = 'text'  # <-", "the constant 'text'; values are whole numbers and truth values"),
-    ("a = 1.5  # <-", "the constant 1.5; values are whole numbers and truth values"),
-    ("a = None  # <-", "the constant None; values are whole numbers and truth values"),
-    ("a = ...  # <-", "the constant Ellipsis; values are whole numbers and truth values"),
-    ("a = WORD  # <-", "`WORD` is a str; only whole numbers can be named"),
-    ("a = Colour  # <-", "only whole numbers can be named"),
-    ("a = one  # <-", "`one` is a function; only whole numbers can be named"),
-    ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass it on"),
+    ("s.x[0] = [1][0]  # <-", "`[1][0]` is no field of the state; write s.field or s.field[index]"),
+    ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; use only numbers, truth values, names"),
+    ("yield 1  # <-", "this expression has no effect; call require(...), or a helper that writes"),
+    ("s.f  # <-", "this expression has no effect; call require(...), or a helper that writes"),
+    ("a = 'text'  # <-", "the constant 'text' is no value of the language; use whole numbers and truth values"),
+    ("a = 1.5  # <-", "the constant 1.5 is no value of the language; use whole numbers and truth values"),
+    ("a = None  # <-", "the constant None is no value of the language; use whole numbers and truth values"),
+    ("a = ...  # <-", "the constant Ellipsis is no value of the language; use whole numbers and truth values"),
+    ("a = WORD  # <-", "`WORD` is a str, not a whole number; use only names of whole numbers"),
+    ("a = Colour  # <-", "use only names of whole numbers"),
+    ("a = one  # <-", "`one` is a function, not a whole number; use only names of whole numbers"),
+    ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
     ("a = s.x  # <-", "`x` takes 1 index, not 0; write every index"),
     ("a = s.z[0]  # <-", "`z` takes 2 indices, not 1; write every index: there are no slices and no rows"),
     ("a = s.z[0][0:1]  # <-", "`s.z[0][0:1]` is a slice; read one element at a time, in a loop over range(m, n)"),
     ("a = s.z[0, 0]  # <-", "`z` takes 2 indices, not 1"),
     ("a = s.f[0]  # <-", "`f` takes 0 indices, not 1"),
-    ("a = s.n[0]  # <-", "`n` is a configuration entry; it has no elements"),
+    ("a = s.n[0]  # <-", "`n` is a configuration entry, which takes no index; leave the index out"),
     ("a = s.unknown  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
-    ("a = s.f.real  # <-", "`s.f.real`; write s.field or s.field[index]"),
-    ("a = after.f  # <-", "`after` is not a state here; states are called s, before, after"),
-    ("a = Colour.PINK  # <-", "Colour has no PINK; it has RED, GREEN, BLUE"),
-    ("a = Node.size  # <-", "`Node.size`; attributes are those of the state or of an IntEnum"),
-    ("a = Colour.RED.value  # <-", "`Colour.RED.value`; write s.field or s.field[index]"),
-    ("a = Colour['RED']  # <-", "`Colour['RED']`; write s.field or s.field[index]"),
-    ("a = s.y[0] ** 2  # <-", "operator Pow; arithmetic is + - * // %"),
-    ("a = ~s.y[0]  # <-", "operator Invert; use `not` or a minus sign"),
-    ("a = +s.y[0]  # <-", "operator UAdd; use `not` or a minus sign"),
-    ("require(s.y[0] in [1, 2])  # <-", "`s.y[0] in [1, 2]`; `in` takes values in brackets: x in (1, 2)"),
-    ("require(s.y[0] not in s.y)  # <-", "`s.y[0] not in s.y`; `in` takes values in brackets: x in (1, 2)"),
-    ("require(s.y[0] in range(2))  # <-", "`s.y[0] in range(2)`; `in` takes values in brackets: x in (1, 2)"),
+    ("a = s.f.real  # <-", "`s.f.real` is no field of the state; write s.field or s.field[index]"),
+    ("a = after.f  # <-", "`after` is not a state here; call a state s or before or after"),
+    ("a = Colour.PINK  # <-", "Colour has no member PINK; it has RED, GREEN, BLUE"),
+    (
+        "a = Node.size  # <-",
+        "`Node.size` is an attribute of neither a state nor an IntEnum; read s.field, or a member of an IntEnum",
+    ),
+    ("a = Colour.RED.value  # <-", "`Colour.RED.value` is no field of the state; write s.field or s.field[index]"),
+    ("a = Colour['RED']  # <-", "`Colour['RED']` is no field of the state; write s.field or s.field[index]"),
+    ("a = s.y[0] ** 2  # <-", "`s.y[0] ** 2` has an operator that the language lacks; use + - * // or %"),
+    ("a = ~s.y[0]  # <-", "`~s.y[0]` has an operator that the language lacks; use `not` or a minus sign"),
+    ("a = +s.y[0]  # <-", "`+s.y[0]` has an operator that the language lacks; use `not` or a minus sign"),
+    (
+        "require(s.y[0] in [1, 2])  # <-",
+        "`s.y[0] in [1, 2]` does not list the values after `in`; write the values in round brackets, as in:",
+    ),
+    (
+        "require(s.y[0] not in s.y)  # <-",
+        "`s.y[0] not in s.y` does not list the values after `in`; write the values in round brackets, as in:",
+    ),
+    (
+        "require(s.y[0] in range(2))  # <-",
+        "`s.y[0] in range(2)` does not list the values after `in`; write the values in round brackets, as in:",
+    ),
     ("require((1, 2) == s.y[0])  # <-", "`(1, 2)` is not in the language"),
-    ("require(s.y[0] is None)  # <-", "`s.y[0] is None`; comparisons are == != < <= > >="),
-    ("require(s.y[0] is not NONE)  # <-", "`s.y[0] is not NONE`; comparisons are == != < <= > >="),
+    (
+        "require(s.y[0] is None)  # <-",
+        "`s.y[0] is None` has a comparison that the language lacks; compare with == != < <= > >=",
+    ),
+    (
+        "require(s.y[0] is not NONE)  # <-",
+        "`s.y[0] is not NONE` has a comparison that the language lacks; compare with == != < <= > >=",
+    ),
     ("require(0 < s.y[0] in (1, 2))  # <-", "write `in` as a comparison of its own, in brackets"),
     ("require(taken == flip)  # <-", "`taken` has no value here"),
     # Loops and folds.
-    ("for i in s.y:  # <-\n        pass", "loop over `s.y`; loop over range(n), range(m, n) or a domain"),
-    ("for i in (1, 2):  # <-\n        pass", "loop over `(1, 2)`; loop over range(n), range(m, n) or a domain"),
+    (
+        "for i in s.y:  # <-\n        pass",
+        "a `for` goes through `s.y`; go through range(n), range(m, n), a domain or a set",
+    ),
+    (
+        "for i in (1, 2):  # <-\n        pass",
+        "a `for` goes through `(1, 2)`; go through range(n), range(m, n), a domain or a set",
+    ),
     (
         "for i in range(0, 4, 2):  # <-\n        pass",
-        "loop over `range(0, 4, 2)`; loop over range(n), range(m, n) or a domain",
+        "a `for` goes through `range(0, 4, 2)`; go through range(n), range(m, n), a domain or a set",
     ),
-    ("for i in range():  # <-\n        pass", "loop over `range()`; loop over range(n), range(m, n) or a domain"),
-    ("for i, j in range(2):  # <-\n        pass", "`(i, j)` as a loop variable; use one plain name"),
-    ("for s in range(2):  # <-\n        pass", "`s` as a loop variable; use one plain name"),
-    ("for taken in range(2):  # <-\n        pass", "`taken` as a loop variable; use one plain name"),
+    (
+        "for i in range():  # <-\n        pass",
+        "a `for` goes through `range()`; go through range(n), range(m, n), a domain or a set",
+    ),
+    ("for i, j in range(2):  # <-\n        pass", "`(i, j)` cannot be a loop variable; use one plain name"),
+    ("for s in range(2):  # <-\n        pass", "`s` cannot be a loop variable; use one plain name"),
+    ("for taken in range(2):  # <-\n        pass", "`taken` cannot be a loop variable; use one plain name"),
     ("for i in range(s.nn):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m, n, w, x, y, z"),
     ("for i in range(s.nn[0] + 1):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m"),
-    ("for i in Colour:  # <-\n        pass", "loop over `Colour`; loop over range(n), range(m, n) or a domain"),
-    ("for i in Nodes:  # <-\n        pass", "loop over `Nodes`; loop over range(n), range(m, n) or a domain"),
-    ("for Node in range(2):\n        for i in Node:  # <-\n            pass", "loop over `Node`"),
-    ("require(any(i for Node in range(2) for i in Node))  # <-", "loop over `Node`"),
+    (
+        "for i in Colour:  # <-\n        pass",
+        "a `for` goes through `Colour`; go through range(n), range(m, n), a domain or a set",
+    ),
+    (
+        "for i in Nodes:  # <-\n        pass",
+        "a `for` goes through `Nodes`; go through range(n), range(m, n), a domain or a set",
+    ),
+    ("for Node in range(2):\n        for i in Node:  # <-\n            pass", "a `for` goes through `Node`"),
+    ("require(any(i for Node in range(2) for i in Node))  # <-", "a `for` goes through `Node`"),
     ("for i in range(i):  # <-\n        pass", "`i` has no value here"),
     ("require(any(True for i in range(2) for j in range(j)))  # <-", "`j` is a variable of the generator, which"),
-    ("require(any([s.f, s.g]))  # <-", "any without a generator; write any(... for x in range(n))"),
-    ("require(all(s.f))  # <-", "all without a generator; write all(... for x in range(n))"),
-    ("a = sum([s.y[i] for i in range(2)])  # <-", "sum without a generator; write sum(... for x in range(n))"),
-    ("a = sum((1 for i in range(2)), 1)  # <-", "sum without a generator; write sum(... for x in range(n))"),
+    ("require(any([s.f, s.g]))  # <-", "any(...) has no generator; write any(... for x in range(n))"),
+    ("require(all(s.f))  # <-", "all(...) has no generator; write all(... for x in range(n))"),
+    ("a = sum([s.y[i] for i in range(2)])  # <-", "sum(...) has no generator; write sum(... for x in range(n))"),
+    ("a = sum((1 for i in range(2)), 1)  # <-", "sum(...) has no generator; write sum(... for x in range(n))"),
     # Names: Python's own rules, found out before Python does.
     ("s.y[0] = later  # <-\n    later = 1", "`later` has no value here"),
     ("if s.f:\n        a = 1\n    s.y[0] = a  # <-", "`a` has no value here"),
@@ -272,7 +356,7 @@ IN_AN_ACTION = [
     ("one = 2\n    s.y[0] = one(s)  # <-", "`one` has no value here"),
     ("Colour = 2\n    s.c = Colour.RED  # <-", "`Colour` has no value here"),
     ("min = 2\n    s.y[0] = min(1, min)  # <-", "`min` has no value here"),
-    ("range = 2\n    for i in range(2):  # <-\n        pass", "loop over `range(2)`"),
+    ("range = 2\n    for i in range(2):  # <-\n        pass", "a `for` goes through `range(2)`"),
     (
         "i = 1\n    require(any(True for j in range(2) if i == j for i in range(2)))  # <-",
         "`i` is a variable of the generator, which has no value yet; rename the variable",
@@ -301,7 +385,7 @@ def test_a_helper_says_which_parameter_is_a_subset(tmp_path: Path, use: str) -> 
     with pytest.raises(LanguageError) as refused:
         whole(path)
     assert str(refused.value) == (
-        f"{path}:{marked_line(path)}: in act: `some` is a subset, and has does not say that `nodes` is one;"
+        f"{path}:{marked_line(path)}: in act: `some` is a subset, but has does not declare `nodes` as a subset;"
         " annotate the parameter: nodes: Nodes"
     )
     assert whole(write(tmp_path, helper.format("nodes: Nodes") + body, "annotated.py"))
@@ -310,22 +394,24 @@ def test_a_helper_says_which_parameter_is_a_subset(tmp_path: Path, use: str) -> 
 # --------------------------------------------------------------------------------------- refused: functions and modules
 
 WHOLE_FUNCTIONS = {
-    "an action has one state parameter, the first one": (
+    "the first parameter of an action must be its only state": (
         "@action\ndef act():  # <-\n    pass",
         "@action\ndef act(state: Node):  # <-\n    pass",
         "@action\ndef act(s, before):  # <-\n    s.f = True",
         "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
     ),
-    "parameter node has no domain; annotate it, as in `leader: Replica`": (
+    "the parameter node of an action has no domain; annotate the parameter, as in `leader: Replica`": (
         "@action\ndef act(s, node):  # <-\n    pass",
     ),
-    "int is not a domain; name a Domain or a Subset": ("@action\ndef act(s, node: int):  # <-\n    pass",),
-    "Colour is not a domain; declare one with as many elements, as in: class AnyColour(Domain, size=3)": (
+    "int is not a domain; annotate the parameter with a Domain or a Subset": (
+        "@action\ndef act(s, node: int):  # <-\n    pass",
+    ),
+    "Colour is not a domain; declare a Domain with as many elements, as in: class AnyColour(Domain, size=3)": (
         "@action\ndef act(s, colour: Colour):  # <-\n    pass",
     ),
     "one(1) is not a domain": ("@action\ndef act(s, node: one(1)):  # <-\n    pass",),
     "'Node' is not a domain": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass",),
-    "only plain parameters are allowed; leave out defaults, *args and keyword-only names": (
+    "a parameter has a form that the language lacks; leave out defaults, *args, **names, /": (
         "@action\ndef act(s, node: Node = 0):  # <-\n    pass",
         "@action\ndef act(s, *nodes):  # <-\n    pass",
         "@action\ndef act(s, **nodes):  # <-\n    pass",
@@ -333,28 +419,28 @@ WHOLE_FUNCTIONS = {
         "@action\ndef act(s, /, node: Node):  # <-\n    pass",
         "def h(s, a=1):  # <-\n    return a\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
     ),
-    "a subset is passed without a state; pass the state as well, as the first parameter": (
+    "a parameter is a subset, but no parameter is a state; pass the state as well, as the first parameter": (
         "def h(nodes: Nodes):  # <-\n    return nodes[0]\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(nodes)",
     ),
-    "`s[0]`; write s.field or s.field[index]": (
+    "`s[0]` is no field of the state; write s.field or s.field[index]": (
         "def h(s: Nodes):\n    return s[0]  # <-\n@action\ndef act(s):\n    s.f = h(s)",
     ),
-    "h both writes f and returns a value; split it into a helper that returns and one that writes": (
+    "h both writes f and returns a value; split it into two helpers: one that returns the value, and one that writes": (
         "def h(s):  # <-\n    s.f = True\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
         "def h(s):  # <-\n    clear(s)\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
     ),
-    "a path ends without `return`; end each path of a helper with `return value`": (
+    "one path returns a value, and another path ends without `return`; end every path with `return value`": (
         "def h(s):  # <-\n    if s.f:\n        return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
         "def h(s):  # <-\n    for i in range(2):\n        return i\n@action\ndef act(s):\n    s.y[0] = h(s)",
     ),
-    "`return` without a value; use if/else in a helper that writes": (
+    "`return` has no value; use if/else in place of `return` in a helper that writes": (
         "def h(s):\n    return  # <-\n@action\ndef act(s):\n    s.y[0] = h(s)",
     ),
-    "h returns nothing": (
+    "the helper h returns nothing": (
         "def h(s):\n    pass\n@action\ndef act(s):\n    s.y[0] = h(s)  # <-",
         "def h(s):\n    pass\n@action\ndef act(s):\n    require(not h(s))  # <-",
     ),
-    "require(...) outside an action; return a truth value and require that": (
+    "require(...) is called outside an action; return a truth value, and call require(...) in the action": (
         "def h(s):\n    require(s.f)  # <-\n@action\ndef act(s):\n    h(s)",
     ),
     "h calls itself; write the repetition as a for loop over a range": (
@@ -362,27 +448,29 @@ WHOLE_FUNCTIONS = {
         "def h(s):  # <-\n    return i(s)\ndef i(s):\n    return h(s)\n@action\ndef act(s):\n    s.y[0] = h(s)",
     ),
     "`one` has no value here": ("def h(s, one):\n    return one(s)  # <-\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",),
-    "loop over `range(2)`": (
+    "a `for` goes through `range(2)`": (
         "def range(n):\n    return n\n@action\ndef act(s):\n    for i in range(2):  # <-\n        s.f = True",
     ),
     "the subset `nodes` is used as a value; index it: nodes[element]": (
         "@action\ndef act(s, nodes: Nodes):\n    s.f = nodes  # <-",
     ),
-    "any without a generator": ("@action\ndef act(s, nodes: Nodes):\n    require(any(nodes))  # <-",),
-    "`nodes` is assigned to; choose another name for the local": (
+    "any(...) has no generator": ("@action\ndef act(s, nodes: Nodes):\n    require(any(nodes))  # <-",),
+    "`nodes` is a parameter or a name of the language, to which nothing can be assigned; choose another name": (
         "@action\ndef act(s, nodes: Nodes):\n    nodes = 1  # <-",
     ),
-    "`nodes[0]`; write s.field or s.field[index]": ("@action\ndef act(s, nodes: Nodes):\n    nodes[0] = True  # <-",),
-    "`nodes` is a subset, and h does not say that `a` is one; annotate the parameter: a: Nodes": (
+    "`nodes[0]` is no field of the state; write s.field or s.field[index]": (
+        "@action\ndef act(s, nodes: Nodes):\n    nodes[0] = True  # <-",
+    ),
+    "`nodes` is a subset, but h does not declare `a` as a subset; annotate the parameter: a: Nodes": (
         "def h(s, a):\n    return a\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(s, nodes)  # <-",
     ),
-    "`node` is passed to h as `nodes`; pass a subset to a parameter that is a subset, and only there": (
+    "`node` is passed to h as `nodes`, which is of another kind; pass a subset to a parameter that is": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, node: Node):\n    s.f = h(s, node)  # <-",
     ),
-    "`some` is passed to h as `nodes`; pass a subset of the kind that annotates the parameter": (
+    "`some` is passed to h as `nodes`, which is of another kind; pass a subset of the class that": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, some: Places):\n    s.f = h(s, some)  # <-",
     ),
-    "`nodes` as a loop variable": (
+    "`nodes` cannot be a loop variable": (
         "@action\ndef act(s, nodes: Nodes):\n    for nodes in range(2):  # <-\n        s.f = nodes[0]",
         "@action\ndef act(s, nodes: Nodes):\n    require(any(nodes[0] for nodes in range(2)))  # <-",
     ),
@@ -390,7 +478,7 @@ WHOLE_FUNCTIONS = {
         "import functools\n@action  # <-\n@functools.cache\ndef act(s):\n    s.f = True",
         "import functools\n@functools.cache  # <-\n@action\ndef act(s):\n    s.f = True",
     ),
-    "act uses TWO of the function around it": (
+    "act uses TWO, which belongs to the function around it": (
         "def make(TWO):\n    @action  # <-\n    def act(s):\n        s.y[0] = TWO\n    return act\nact = make(1)",
     ),
     "<lambda> is not written as a plain `def` in this file": ("act = action(lambda s: None)  # <-",),
@@ -403,22 +491,22 @@ WHOLE_FUNCTIONS = {
         "@always\ndef p(s):  # <-\n    s.f = True\n    return True",
         "@always_possible\ndef p(s):  # <-\n    s.f = True\n    return True",
     ),
-    "a property returns nothing": (
+    "the property returns nothing": (
         "@always\ndef p(s):  # <-\n    s.f = True",
         "@always\ndef p(s):  # <-\n    clear(s)",
         "@sometimes\ndef p(s):  # <-\n    pass",
         "@always_possible\ndef p(s):  # <-\n    pass",
     ),
-    "its parameters are (s, node); here they must be (s)": ("@always\ndef p(s, node: Node):  # <-\n    return True",),
-    "its parameters are (); here they must be (s)": ("@always\ndef p():  # <-\n    return True",),
-    "its parameters are (before, after); here they must be (s)": (
+    "the parameters are (s, node); write them as (s)": ("@always\ndef p(s, node: Node):  # <-\n    return True",),
+    "the parameters are (); write them as (s)": ("@always\ndef p():  # <-\n    return True",),
+    "the parameters are (before, after); write them as (s)": (
         "@always\ndef p(before, after):  # <-\n    return True",
         "@always_possible\ndef p(before, after):  # <-\n    return True",
     ),
-    "its parameters are (s); here they must be (before, after) or (before, after, taken)": (
+    "the parameters are (s); write them as (before, after) or (before, after, taken)": (
         "@always_step\ndef p(s):  # <-\n    return True",
     ),
-    "its parameters are (after, before)": ("@always_step\ndef p(after, before):  # <-\n    return True",),
+    "the parameters are (after, before)": ("@always_step\ndef p(after, before):  # <-\n    return True",),
     "p is @always_possible, which only a search decides, not a proof; leave every_length= out": (
         "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
     ),
@@ -426,27 +514,27 @@ WHOLE_FUNCTIONS = {
         "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
         "@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
     ),
-    "here they must be (s) or (before, after) or (before, after, taken)": (
+    "write them as (s) or (before, after) or (before, after, taken)": (
         "@sometimes\ndef p(taken):  # <-\n    return True",
     ),
-    "`after` is written; only the state `s` of an action can be written": (
+    "the state `after` is written, but a function can only read it; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
     ),
-    "`before` is written; only the state `s` of an action can be written": (
+    "the state `before` is written, but a function can only read it; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
     ),
-    "`taken` is used as a value; compare it with an action: taken == name": (
+    "`taken` is used as a value; compare `taken` with an action: taken == name": (
         "@always_step\ndef p(before, after, taken):\n    return taken  # <-",
         "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
         "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
     ),
-    "`taken == 1`; write taken == action, with the action's name": (
+    "`taken == 1` does not compare `taken` with one action; write taken == action, with the action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
     ),
-    "`taken < flip`; write taken == action, with the action's name": (
+    "`taken < flip` does not compare `taken` with one action; write taken == action, with the action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
     ),
-    "`flip == taken`; write taken == action, with the action's name": (
+    "`flip == taken` does not compare `taken` with one action; write taken == action, with the action's name": (
         "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
     ),
     "write taken == action, with the action's name": (
@@ -456,19 +544,19 @@ WHOLE_FUNCTIONS = {
         "@always_step\ndef p(before, after, taken):\n    return taken == one  # <-",
     ),
     "`fly` has no value here": ("@always_step\ndef p(before, after, taken):\n    return taken == fly  # <-",),
-    "`taken` is passed to h as `t`; pass `taken` to a parameter `taken`, and only there": (
+    "`taken` is passed to h as `t`, which is of another kind; pass `taken` to a parameter `taken`, and only there": (
         (
             "def h(before, after, t):\n    return t == 0\n@always_step\ndef p(before, after, taken):\n"
             "    return h(before, after, taken)  # <-"
         ),
     ),
-    "`0` is passed to h as `taken`; pass `taken` to a parameter `taken`, and only there": (
+    "`0` is passed to h as `taken`, which is of another kind; pass `taken` to a parameter `taken`, and only there": (
         (
             "def h(before, after, taken):\n    return taken == flip\n@always_step\ndef p(before, after, taken):\n"
             "    return h(before, after, 0)  # <-"
         ),
     ),
-    "`taken` as a loop variable": (
+    "`taken` cannot be a loop variable": (
         "@always_step\ndef p(before, after, taken):\n    return any(taken == flip for taken in range(2))  # <-",
     ),
     "p has a permitted= that is not a function of one state": (
@@ -555,7 +643,10 @@ def test_a_swapped_action_keeps_the_parameters(tmp_path: Path, parameters: str) 
 
 def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
     base, swap, _ = base_and_variant(tmp_path, "")
-    with pytest.raises(ModelError, match=r"base\.py: protocol swapped sets FENCING; declare it as a switch"):
+    with pytest.raises(
+        ModelError,
+        match=r"base\.py: protocol swapped sets FENCING, which the model does not declare; declare it as a switch",
+    ):
         assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
 
 
@@ -578,7 +669,7 @@ WHOLE_MODULES = {
     "field and entry": (with_field("n"), "`n` is both a field and a configuration entry; rename one"),
     "two initial": (
         PRELUDE + "@initial\ndef a(configuration):\n    yield {}\n\n@initial\ndef b(configuration):\n    yield {}\n",
-        "several @initial functions; keep one",
+        "there are several @initial functions; keep one",
     ),
     "field that the state itself needs": (with_field("cells"), RESERVED.format("cells")),
     "field with an underscore": (with_field("_cells"), RESERVED.format("_cells")),
@@ -1257,4 +1348,4 @@ def test_a_function_that_was_refused_is_refused_again_for_the_same_reason(tmp_pa
         with pytest.raises(LanguageError) as refusal:
             read_expression(instance, "odd(s)")
         messages.add(str(refusal.value).partition(": ")[2])
-    assert messages == {"in odd: `[1, 2][0]`; write s.field or s.field[index]"}
+    assert messages == {"in odd: `[1, 2][0]` is no field of the state; write s.field or s.field[index]"}

@@ -124,13 +124,25 @@ def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> N
         ("s.turns[0] = 1  # <-", "`s.turns[0]` is assigned to; a queue is changed by s.turns.append(x)"),
         ("s.turns = 1  # <-", "`s.turns` is assigned to; a queue is changed by s.turns.append(x)"),
         ("s.turns.push(1)  # <-", "a queue has no `push`; a queue is changed by s.turns.append(x), s.turns.popleft()"),
-        ("s.turns.append()  # <-", "`append` takes 1 element; a queue is changed by"),
-        ("s.turns.popleft(0)  # <-", "`popleft` takes 0 elements; a queue is changed by"),
+        (
+            "s.turns.append()  # <-",
+            "`append` takes 1 element, but this call gives another number; a queue is changed by",
+        ),
+        (
+            "s.turns.popleft(0)  # <-",
+            "`popleft` takes 0 elements, but this call gives another number; a queue is changed by",
+        ),
         ("s.owner = s.turns.popleft()  # <-", "assign s.turns.popleft() to a local first"),
         ("require(s.turns.popleft() == 1)  # <-", "`s.turns.popleft()` is a part of an expression; write x = "),
         ("require(s.turns == s.turns)  # <-", "`s.turns == s.turns` compares a queue; compare len(...)"),
-        ("require(all(x > 0 for x in s.turns))  # <-", "loop over the queue `s.turns`; write: for i in range(len(s"),
-        ("for x in s.turns:  # <-\n        s.owner = x", "loop over the queue `s.turns`; write: for i in range("),
+        (
+            "require(all(x > 0 for x in s.turns))  # <-",
+            "a `for` goes through the queue `s.turns`; write: for i in range(len(s",
+        ),
+        (
+            "for x in s.turns:  # <-\n        s.owner = x",
+            "a `for` goes through the queue `s.turns`; write: for i in range(",
+        ),
         ("s.owner = s.turns[0][1]  # <-", "the queue `turns` takes 0 indices, not 2"),
         ("s.owner = len(s.turns[1:])  # <-", "`s.turns[1:]` is a slice; read one element at a time, in a loop over"),
     ],
@@ -145,10 +157,13 @@ WRITTEN = "write it as in Queue(of=Node, most=3)"
 @pytest.mark.parametrize(
     ("declared", "says"),
     [
-        ("x = Queue(of=Node, most=1)", "`x` is what a field holds, not a field; write x = field(values=Queue(...))"),
+        (
+            "x = Queue(of=Node, most=1)",
+            "`x` is declared as the values of a field, not as a field; write x = field(values=Queue(...))",
+        ),
         (
             "x = field(values=Queue(of=between('n', 9), most=1))",
-            "Queue(of=between('n', 9)): let its values begin with a number, as in between(0, 5)",
+            "Queue(of=between('n', 9)): the values do not begin with a number; write them as in between(0, 5)",
         ),
         (
             "x = field(values=Queue(of=between(-2147483648, 0), most=1))",
@@ -221,7 +236,7 @@ FAULTS = {
     "s.owner = s.turns[0]": "index 0 of turns is outside the queue, whose length is 0",
     "s.owner = s.turns[0 - 1]": "index -1 of turns is outside the queue",
     "for x in range(4):\n        s.turns.append(0)": "append to turns, which is full with 3 elements",
-    "s.turns.append(s.owner)": "-1 is appended to turns, which has greater elements",
+    "s.turns.append(s.owner)": "-1 is appended to turns, whose elements are all greater",
     "s.turns.append(3)": "3 is written to turns",
 }
 
@@ -247,8 +262,8 @@ def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
 
 
 MUTANTS = {
-    "s.turns.popleft()": "turns, whose length is 0, has no such element; test it with len(...) before it is used",
-    "s.owner = s.turns[0]": "turns, whose length is 0, has no such element",
+    "s.turns.popleft()": "the length of turns is 0, and an element beyond it is used; test the index",
+    "s.owner = s.turns[0]": "the length of turns is 0, and an element beyond it is used",
     "s.owner = s.turns[4]": "index 4 of turns is outside 0..2",
     "for x in range(4):\n        s.turns.append(0)": "turns is full with 3 elements; guard the step with len(...), or",
     "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field",

@@ -128,12 +128,21 @@ def test_the_parts_are_fields(tmp_path: Path) -> None:
     [
         ("s.broker[r] = 1  # <-", "the record `s.broker[r]` is used as a value; read and write its parts: role"),
         ("s.broker[r].rule = 1  # <-", "the record `broker` has no part `rule`; it has role, log, isr"),
-        ("s.broker.role = 1  # <-", "the record `broker` takes 1 index, not 0; write all of them before .role"),
+        ("s.broker.role = 1  # <-", "the record `broker` takes 1 index, not 0; write every index before .role"),
         ("s.broker[r].log = 1  # <-", "`broker.log` takes 2 indices, not 1"),
         ("s.clock.time = s.clock  # <-", "the record `s.clock` is used as a value; read and write its parts: time"),
-        ("s.inbox[r].append(1)  # <-", "append a record with all of its parts: Message(kind=..., sender=...)"),
-        ("s.inbox[r].append(Message(kind=1))  # <-", "append a record with all of its parts: Message(kind=..., sender"),
-        ("s.inbox[r].append(Broker(kind=1, sender=1))  # <-", "append a record with all of its parts: Message("),
+        (
+            "s.inbox[r].append(1)  # <-",
+            "append a record with all of its parts; write the record as Message(kind=..., sender=...)",
+        ),
+        (
+            "s.inbox[r].append(Message(kind=1))  # <-",
+            "append a record with all of its parts; write the record as Message(kind=..., sender",
+        ),
+        (
+            "s.inbox[r].append(Broker(kind=1, sender=1))  # <-",
+            "append a record with all of its parts; write the record as Message(",
+        ),
         ("x = s.inbox[r].popleft()  # <-", "read s.inbox[r][0].kind, s.inbox[r][0].sender before s.inbox[r].popleft()"),
         ("s.inbox[r][0].kind = 1  # <-", "`s.inbox[r][0].kind` is assigned to; a queue is changed by"),
         ("require(s.inbox[r][0] == 1)  # <-", "the record `s.inbox[r][0]` is used as a value"),
@@ -153,7 +162,7 @@ def test_queues_of_records_in_each_other_are_read_once(tmp_path: Path) -> None:
         index = f"len(s.inbox[{index}])"
     path = write(tmp_path, action(f"s.clock.time = {index}"))
     start = time.process_time()
-    with pytest.raises(LanguageError, match="its sets and queues are nested"):
+    with pytest.raises(LanguageError, match="expressions with sets and queues are nested"):
         registry.load_file(path)
     assert time.process_time() - start < 5
 
@@ -182,7 +191,7 @@ def test_a_wrong_record_is_refused(tmp_path: Path, parts: str, says: str) -> Non
 def test_each_append_names_the_record(tmp_path: Path) -> None:
     right = "s.inbox[r].append(Message(kind=Kind.ASK, sender=r))"
     for other in ("Broker", "Nonsense"):
-        with pytest.raises(LanguageError, match="append a record with all of its parts: Message"):
+        with pytest.raises(LanguageError, match="append a record with all of its parts; write the record as Message"):
             registry.load_file(write(tmp_path, action(right, right.replace("Message", other))))
 
 
@@ -228,7 +237,7 @@ def test_a_record_has_the_parts_of_its_base_class(tmp_path: Path) -> None:
 
 
 def test_a_record_is_no_field_by_itself(tmp_path: Path) -> None:
-    with pytest.raises(LanguageError, match=re.escape("not a field; write x = field(values=Clock)")):
+    with pytest.raises(LanguageError, match=re.escape("not as a field; write x = field(values=Clock)")):
         registry.load_file(write(tmp_path, "    x = Clock\n" + action("s.clock.time = 1")))
 
 

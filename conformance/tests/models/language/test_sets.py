@@ -163,27 +163,45 @@ def assert_refused_at_the_mark(path: Path, says: str) -> None:
         ("s.isr.add(r)  # <-", "the set `isr` takes 1 index, not 0; a set is read by x in s.isr[...]"),
         ("s.isr[0][r] = True  # <-", "the set `isr` takes 1 index, not 2; a set is read by"),
         ("s.leader = s.seen  # <-", "the set `s.seen` is used as a value; a set is read by x in s.seen"),
-        ("s.seen.remove(0)  # <-", "`s.seen.remove(...)`; write s.seen.discard(x)"),
+        ("s.seen.remove(0)  # <-", "`s.seen.remove(...)` is not in the language; write s.seen.discard(x)"),
         ("s.seen.pop()  # <-", "a set has no `pop`; a set is changed by s.seen.add(x)"),
-        ("s.seen.add(0, 1)  # <-", "`add` takes 1 element; write s.seen.add(...)"),
-        ("s.seen |= chosen  # <-", "`s.seen |= chosen`; a set is changed by s.seen.add(x), s.seen.discard(x)"),
+        ("s.seen.add(0, 1)  # <-", "`add` takes 1 element, but this call gives another number; write s.seen.add(...)"),
+        (
+            "s.seen |= chosen  # <-",
+            "`s.seen |= chosen` changes a set with an operator; a set is changed by s.seen.add(x), s.seen.discard(x)",
+        ),
         ("s.seen = 3  # <-", "`3` is assigned to the set `s.seen`; assign another set, set() or {x, y}"),
         ("s.seen = chosen  # <-", "a set of Replica is assigned to a set of Colour; assign a set of the same domain"),
-        ("chosen.add(r)  # <-", "the parameter `chosen` is written; only fields of the state can be written"),
+        ("chosen.add(r)  # <-", "the parameter `chosen` is changed; change only sets of the state"),
         ("require(s.seen <= s.isr[0])  # <-", "`s.seen <= s.isr[0]` compares sets of Colour and of Replica"),
-        ("require(s.seen == 0)  # <-", "`s.seen == 0` compares a set with something else; compare it with another set"),
+        (
+            "require(s.seen == 0)  # <-",
+            "`s.seen == 0` compares a set with something else; compare the set with another set",
+        ),
         ("require(s.isr[0] < s.isr[1] < chosen)  # <-", "compare two sets at a time, with `and` between"),
-        ("require(s.caught_up.issubset(chosen))  # <-", "`s.caught_up.issubset(...)`; write s.caught_up <= ..."),
+        (
+            "require(s.caught_up.issubset(chosen))  # <-",
+            "`s.caught_up.issubset(...)` is not in the language; write s.caught_up <= ...",
+        ),
         ("require(s.seen.add(0) == 1)  # <-", "`s.seen.add(...)` is used as a value; write it as a statement"),
         ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, which has no"),
-        ("require(all(p in s.caught_up async for p in s.caught_up))  # <-", "`async for`; write a plain `for`"),
-        ("s.rounds = max(p for p in s.caught_up)  # <-", "over a set, which may have no element; say what it is then"),
+        (
+            "require(all(p in s.caught_up async for p in s.caught_up))  # <-",
+            "the generator has `async for`, which the language lacks; write a plain `for`",
+        ),
+        (
+            "s.rounds = max(p for p in s.caught_up)  # <-",
+            "goes through a set, so it may have no element; give the value for that case",
+        ),
         ("s.rounds = len(s.isr)  # <-", "the set `isr` takes 1 index, not 0"),
         (
             "s.rounds = len(s.isr[0:1])  # <-",
             "`s.isr[0:1]` is a slice; read one element at a time, in a loop over range(m, n)",
         ),
-        ("s.rounds = len({r})  # <-", "`len({r})`; len(...) takes a domain or a set"),
+        (
+            "s.rounds = len({r})  # <-",
+            "`len({r})` is not the length of a domain, a set or a queue; give len(...) a domain or a set",
+        ),
         ("len = len(s.seen)  # <-", "`len` has no value here"),
     ],
 )
@@ -205,7 +223,10 @@ ELEMENTS = "give a domain or an IntEnum, as in: class Number(Domain, size=4)"
 @pytest.mark.parametrize(
     ("declared", "says"),
     [
-        ("x = Set(of=Replica)", "`x` is what a field holds, not a field; write x = field(values=Set(...))"),
+        (
+            "x = Set(of=Replica)",
+            "`x` is declared as the values of a field, not as a field; write x = field(values=Set(...))",
+        ),
         ("x = field(values=Set(of=3))", f"Set(of=3) is not possible; {ELEMENTS}"),
         ("x = field(values=Set(of=Flag))", f"Set(of=Flag) is not possible; {ELEMENTS}"),
         ("x = field(values=Set(of=between('n', 5)))", f"Set(of=between('n', 5)) is not possible; {ELEMENTS}"),

@@ -163,14 +163,14 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a wrapper that hides what it wraps": (
         TEXT.replace("@action\n", HIDING + "@hiding\n@action\n"),
         "        KEPT[0](s)",
-        "in rise: an expression without effect",
+        "in rise: this expression has no effect",
     ),
     "a decorator that gives the function back": (
         TEXT.replace("def below", "def same(function):\n    return function\n\n\ndef below").replace(
             "@action\n", "@same\n@action\n"
         ),
         "@same",
-        "in rise: `@same` is not in the language; leave the decorator out",
+        "in rise: the decorator `@same` is not in the language; leave the decorator out",
     ),
     "an object that can be called": (
         TEXT.replace("def below", OTHER + "def below") + "\n\nrise = Eager(rise)\n",
@@ -202,14 +202,14 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         TEXT + "\n\n" + OTHER + "\nhere = rise.__code__\nrise.__code__ = other.__code__.replace(co_name='rise', "
         "co_firstlineno=here.co_firstlineno)\n",
         "@action",
-        "rise runs other code than its text says; load the file again, and do not assign `__code__`",
+        "rise does not run the code that its text says; load the file again, and do not assign `__code__`",
     ),
     "a constant of the code": (
         TEXT.replace("s.count += 1", "s.count += 2")
         + "\n\nrise.__code__ = rise.__code__.replace(co_consts=tuple(1 if one == 2 else one"
         " for one in rise.__code__.co_consts))\n",
         "@action",
-        "rise runs other code than its text says",
+        "rise does not run the code that its text says",
     ),
     "default values": (
         TEXT + "\n\nbelow.__defaults__ = (1,)\n",
@@ -231,7 +231,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         TEXT + "\n\nnames = dict(globals())\ntext = '\\n' * LINE + '@action\\ndef rise(s):\\n    s.is_broken = 1'\n"
         "exec(compile(text, __file__, 'exec'), names)\nrise = names['rise']\n",
         "@action",
-        "rise runs other code than its text says",
+        "rise does not run the code that its text says",
     ),
     "a lambda": (
         TEXT + "\n\nrise = action(lambda s: None)\n",
@@ -247,7 +247,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         TEXT + "\n\ndef made(limit):\n    def below(s, wanted):\n        return s.count < limit\n    return below\n\n\n"
         "below = made(5)\n",
         "    def below",
-        "below uses limit of the function around it; define it at the top of the module",
+        "below uses limit, which belongs to the function around it; define below at the top of the module",
     ),
     "a name that Python changes in a class": (
         TEXT + "\n\n__MORE = 1\n\n\nclass Holder:\n    def below(s, limit):\n        _Holder__MORE = 2\n"
@@ -292,7 +292,7 @@ def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
     loaded = load(tmp_path, TEXT + changing + ")\n")
     rise = loaded.actions[0].alternatives[0].python
     assert isinstance(rise, types.FunctionType) and rise.__globals__["LIMIT"] == 3
-    says = "rise runs other code than its text says; load the file again, and do not assign `__code__`"
+    says = "rise does not run the code that its text says; load the file again, and do not assign `__code__`"
     with pytest.raises(UsageError, match=says):
         load(tmp_path, TEXT + changing + ".replace('+= 1', '+= 2'))\n")
 
@@ -400,7 +400,9 @@ def reached(instance: Instance) -> list[run.Cells]:
 
 def test_objects_that_only_claim_to_be_numbers_are_refused(tmp_path: Path) -> None:
     text = TEXT.replace("LIMIT = 3\n", FORGED + "LIMIT = Forged()\n")
-    with pytest.raises(UsageError, match="in rise: `LIMIT` is a Forged; only whole numbers can be named"):
+    with pytest.raises(
+        UsageError, match="in rise: `LIMIT` is a Forged, not a whole number; use only names of whole numbers"
+    ):
         load(tmp_path, text)
 
 

@@ -232,7 +232,7 @@ def test_helpers_of_kafka_and_letters_through_them(classic: Trace, text: str, va
 
 
 LANGUAGE = (
-    "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else,"
+    "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else,"
     " min max all any sum len and helpers"
 )
 
@@ -246,21 +246,30 @@ LANGUAGE = (
         ("s.count = 1", "column 9: invalid syntax; write an expression about the state `s`"),
         ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
         ("s.count + shelvd(s)", "column 11: there is no name `shelvd`; did you mean shelved?"),
-        ("s.top", "column 1: `top` takes 1 index, not 0; write every index: there are no slices and no rows"),
-        ("s", "column 1: the whole state `s` is used as a value; read its fields, or pass it on"),
-        ("'a'", "column 1: the constant 'a'; values are whole numbers and truth values"),
-        ("9999999999", "column 1: the constant 9999999999; numbers lie in -2147483648..2147483647"),
-        ("shelved", "column 1: `shelved` is a function; only whole numbers can be named"),
+        ("s.top", "column 1: the field `top` takes 1 index, not 0; write every index: there are no slices and no"),
+        ("s", "column 1: the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
+        ("'a'", "column 1: the constant 'a' is no value of the language; use whole numbers and truth values"),
+        (
+            "9999999999",
+            "column 1: the constant 9999999999 does not fit in 32 bits; write a number in -2147483648..2147483647",
+        ),
+        ("shelved", "column 1: `shelved` is a function, not a whole number; use only names of whole numbers"),
         ("clerk_loses(s, 0)", "column 1: there is no name `clerk_loses`; there are: s, NONE, Mood, Shelf, Parcel, "),
-        ("[s.count]", f"column 1: `[s.count]` is not in the language; {LANGUAGE}"),
-        ("(lambda: 0)()", "column 1: `lambda: 0(...)`; call helpers by their plain name"),
-        ("s.count == (yield)", f"column 13: `(yield)` is not in the language; {LANGUAGE}"),
-        ("(x := 1)", f"column 2: `(x := 1)` is not in the language; {LANGUAGE}"),
-        ("f'{s}'", f"column 1: `f'{{s}}'` is not in the language; {LANGUAGE}"),
-        ("__import__('os').system('x')", "column 1: `__import__('os').system(...)`; call helpers by their plain name"),
-        ("Mood.__class__", "column 1: Mood has no __class__; it has CALM, BUSY"),
+        ("[s.count]", f"column 1: the expression `[s.count]` is not in the language; {LANGUAGE}"),
+        ("(lambda: 0)()", "column 1: `lambda: 0(...)` does not call a plain name; call helpers by their plain name"),
+        ("s.count == (yield)", f"column 13: the expression `(yield)` is not in the language; {LANGUAGE}"),
+        ("(x := 1)", f"column 2: the expression `(x := 1)` is not in the language; {LANGUAGE}"),
+        ("f'{s}'", f"column 1: the expression `f'{{s}}'` is not in the language; {LANGUAGE}"),
+        (
+            "__import__('os').system('x')",
+            "column 1: `__import__('os').system(...)` does not call a plain name; call helpers by their plain name",
+        ),
+        ("Mood.__class__", "column 1: Mood has no member __class__; it has CALM, BUSY"),
         ("s._cells", "column 1: the state has no field `_cells`; "),
-        ("shelved.__globals__", "column 1: `shelved.__globals__`; attributes are those of the state or of an IntEnum"),
+        (
+            "shelved.__globals__",
+            "column 1: `shelved.__globals__` is an attribute of neither a state nor an IntEnum; read s.field, or a",
+        ),
         ("__builtins__", "column 1: there is no name `__builtins__`; there are: s, "),
         ("open(0)", "column 1: there is no name `open`; "),
     ],
