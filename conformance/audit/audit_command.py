@@ -113,7 +113,6 @@ class _Progress:
         self._began = self._told = time.monotonic()
 
     def hear(self, batch: Batch) -> None:
-        """Count a batch."""
         self.batches += 1
         now = time.monotonic()
         if now - self._told >= SECONDS_BETWEEN:
@@ -141,7 +140,6 @@ def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozense
 
 
 def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
-    """The acknowledged records by partition. Raises UsageError."""
     acked: dict[str, list[Acked]] = {}
     for text in options:
         named, path = _for_partition(text, folders)

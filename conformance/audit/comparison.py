@@ -1,8 +1,5 @@
 """Compares the copies of a partition offset by offset: is everything committed on every copy that has to have it?
 
-In:  the logs of the copies, each of which is read once, all side by side.
-Out: `Region`: offsets in a row at which the same copies agree and differ; and, after the last one, findings.
-
 Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
@@ -279,7 +276,7 @@ class CommittedCheck:
             statement = (
                 f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner} only"
             )
-            return self._lacking(statement, earlier.brokers, first, last)
+            return lacking(self.isr, statement, earlier.brokers, first, last)
         above = "every high watermark" if first >= self._highest else "the high watermarks of both"
         statement = (
             f"{who} {offsets(first, region.last)} {epochs}, only above {above}: this is normal, and"
@@ -352,11 +349,7 @@ class CommittedCheck:
             )
             yield Finding(Grade.BROKEN, "committed", statement, (log.broker,), log.end, most - 1)
         else:
-            yield self._lacking(statement, (log.broker,), log.end, most - 1)
-
-    def _lacking(self, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-        """These brokers lack what others have committed."""
-        return lacking(self.isr, statement, brokers, first, last)
+            yield lacking(self.isr, statement, (log.broker,), log.end, most - 1)
 
     def _bound(self, group: Group) -> tuple[int, str]:
         """The highest high watermark of a group, and its broker."""

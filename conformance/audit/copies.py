@@ -1,9 +1,5 @@
 """The copies of partitions in log folders: the files of each, and its log, read batch by batch.
 
-In:  the paths of log folders of brokers, or of folders of single partitions.
-Out: `Copy`: one broker's copy of a partition, with what the checkpoints say; `CopyLog`: its batches in the order of
-     their offsets, and what the checks need to know of them; lines about what cannot be read.
-
 Reading ends before the first batch that cannot be read. At the very end of the log, where nothing was flushed yet, such
 a batch is left by a loss of power (`torn`); anywhere else it is damage.
 """
@@ -134,7 +130,6 @@ def _real(path: Path) -> Path:
 
 
 def _is_partition(folder: Path) -> bool:
-    """Whether a folder is that of one partition."""
     return PARTITION.fullmatch(folder.name) is not None and any(folder.glob("*.log"))
 
 
@@ -152,7 +147,10 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
             content.remarks.append(
                 f"{broker}: {moving} folders of partitions that are being deleted or moved: not read"
             )
-    tables = {name: _table(content, root / name) for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)}
+    tables = {
+        name: _read(content, offsets_of, root / name) or {}
+        for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)
+    }
     partition_names = {name for name, _ in partitions}
     absent = sorted(set(tables[HIGH_WATERMARKS]) - partition_names)
     if absent and root == folder:
@@ -171,11 +169,6 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
             raise UsageError(f"{path} is given twice; give each broker's folder once")
         others.append(copy)
     return len(partitions)
-
-
-def _table(content: Found, path: Path) -> Mapping[str, int]:
-    """The entries of a checkpoint; none if it is absent or cannot be read."""
-    return _read(content, offsets_of, path) or {}
 
 
 def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:

@@ -1,7 +1,5 @@
 """Holds a copy of a partition against its own checkpoints and snapshots.
 
-In:  a `CopyLog` that has been read; before that, for the snapshots, its batches. Out: findings.
-
 A checkpoint beyond the log end shows that the log was once longer. The missing records may have been committed.
 """
 
@@ -160,7 +158,6 @@ class SnapshotCheck:
                 self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
 
     def _differences(self, said: Producer, logged: Producer) -> Iterator[str]:
-        """How a snapshot differs from the log about a producer."""
         for figure, theirs, ours in (
             ("epoch", said.epoch, logged.epoch),
             ("last offset", said.last_offset, logged.last_offset),

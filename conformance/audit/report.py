@@ -1,9 +1,4 @@
-"""Audits one partition: reads all its copies once, side by side, and makes every check. Spells the result.
-
-In:  the copies of a partition, its acknowledged records, and the brokers in its ISR.
-Out: `PartitionReport`. As text: for each partition a table of its copies, then the findings, worst first; last the
-     verdict. As values for `json.dumps`, whose keys docs/audit.md describes.
-"""
+"""Audits one partition: reads all its copies once, side by side, and makes every check. Spells the result."""
 
 from __future__ import annotations
 
@@ -99,7 +94,6 @@ def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]
 
 
 def _absent(logs: Sequence[CopyLog], brokers: Sequence[str]) -> list[Finding]:
-    """Remarks about brokers without a copy."""
     absent = tuple(broker for broker in brokers if broker not in {log.broker for log in logs})
     if len(logs) == 1:
         statement = f"only {logs[0].broker} has a copy: there is nothing to compare it with"
@@ -189,7 +183,7 @@ def _row(log: CopyLog) -> tuple[str, ...]:
 def object_of(
     brokers: Sequence[str], reports: Sequence[PartitionReport], unreadable: Sequence[str], remarks: Sequence[str]
 ) -> dict[str, Any]:
-    """The whole audit."""
+    """The whole audit, as values for `json.dumps`; docs/audit.md describes the keys."""
     return {
         "brokers": list(brokers),
         "partitions": [_partition(report) for report in reports],

@@ -1,8 +1,4 @@
-"""Replays a trace on a system: after each step, the observed system has to agree with the model.
-
-In:  a trace of `kafka`, `transactions` or `coordinator`, and a `System` (system.py).
-Out: the first `Divergence`, or None if the system agrees throughout.
-"""
+"""Replays a trace on a system: after each step, the observed system has to agree with the model."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Replays traces of the model `coordinator` on a cluster with group coordinators, only from outside.
 
-In:  a trace, and its steps one by one.
-Out: a `CoordinatedCluster` after each step, and each variable of the model as it is observed there; or why no cluster
-     follows the trace.
-
 In the model, leaders and followers exchange records and high watermarks at once. Here a follower fetches: its fetch
 shows the leader its log end, so a fetch whose response is lost advances the high watermark, and nothing else.
 

@@ -290,10 +290,8 @@ class _Reading:
                 f"step {position} lets a fetch of the follower's new process take effect in the middle of a late fetch,"
                 " but that fetch was handled before; a leader holds its lock meanwhile"
             )
-        offsets = self.log.offsets(int(before.metadata_position[leader]), self.read[leader])
-        check = before.BROKER_STATE_CHECK
-        for offset in offsets:
-            if _is_eligible(self.log.log[offset], follower, process, check):
+        for offset in self.log.offsets(int(before.metadata_position[leader]), self.read[leader]):
+            if _is_eligible(self.log.log[offset], follower, process, before.BROKER_STATE_CHECK):
                 return {leader: offset}
         raise UntimelyError(
             f"step {position} lets broker {leader} propose broker {follower} for the ISR; it has read that broker"

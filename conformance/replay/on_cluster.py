@@ -1,8 +1,4 @@
-"""The executable cluster as a system for traces: chooses the driver for the model of a trace.
-
-In:  a trace of `kafka` (brokers), `transactions` (a system of transactions) or `coordinator` (group coordinators).
-Out: the driver for its model; or why no cluster follows the trace, because the model is coarser there.
-"""
+"""The executable cluster as a system for traces: chooses the driver for the model of a trace."""
 
 from __future__ import annotations
 

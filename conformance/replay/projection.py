@@ -1,8 +1,5 @@
 """Projects a cluster onto the model: computes each variable of the model from the observable state of the cluster.
 
-In:  a `ClusterView`, and the `Observations` made so far, because the cluster forgets some of what the model remembers.
-Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
-
 The model clears state that is no longer read (metadata that every running broker has received, fetches that their
 follower has given up), so that state is cleared here as well.
 """
@@ -130,8 +127,7 @@ class KraftProjection:
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
-        is_registered = number == last
-        return BrokerEpoch.REGISTERED if is_registered else BrokerEpoch.EARLIER
+        return BrokerEpoch.REGISTERED if number == last else BrokerEpoch.EARLIER
 
     def _alter_partition(self) -> dict[str, Cells]:
         requests = requests_of(self.view, self.proposals)
@@ -274,9 +270,8 @@ class Observations:
                 self.has_lost.discard(number)
             else:  # a machine that loses data also loses its memory
                 last = self.last_high_watermark.get(number, broker.checkpointed_high_watermark)
-                is_new = (
-                    number not in self.last_epochs
-                )  # the broker is down from the start: an epoch at the log end is not loaded
+                # If the broker is down from the start, an epoch at the log end is not loaded.
+                is_new = number not in self.last_epochs
                 is_cut = end < self.last_log_end_offset.get(number, end)
                 self.last_high_watermark[number] = min(last, end) if is_cut else last
                 self.last_epochs[number] = {
@@ -485,11 +480,8 @@ class _Projection:
         for message in self.view.network:
             answer = message.payload
             if message.number == thread.outstanding:
-                return (
-                    Fetch.NONE,
-                    0,
-                    None,
-                )  # the leader has not received it; a parked fetch there is from an earlier process
+                # The leader has not received it; a parked fetch there is from an earlier process.
+                return Fetch.NONE, 0, None
             if message.in_reply_to == thread.outstanding and isinstance(answer, FetchResponse):
                 stage = Fetch.ANSWERED if answer.diverging_epoch is None else Fetch.DIVERGING
                 is_good = answer.error is Errors.NONE
@@ -506,11 +498,7 @@ class _Projection:
             if attempt.is_acknowledged or attempt.acks is Acks.NONE
         }
         acknowledged |= set(range(self.seen.common))
-        transaction_of = {
-            self.seen.number_of(attempt.payload): self._transaction(attempt.stamp)
-            for _, all_sent in self.view.sent
-            for attempt in all_sent
-        }
+        transaction_of = {self.seen.number_of(attempt.payload): self._transaction(attempt.stamp) for attempt in sent}
         return {
             "next_record": (self.seen.common + sum(1 for attempt in sent if attempt.retry_of is None),),
             "pending": self._pending(),

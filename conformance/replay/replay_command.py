@@ -81,8 +81,7 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
             file=sys.stderr,
         )
         return NOTHING
-    codes = {_replay_file(path, system, coverage, _on_what(arguments)) for path in paths}
-    return gravest(codes)
+    return gravest({_replay_file(path, system, coverage, _on_what(arguments)) for path in paths})
 
 
 def _replay_file(path: Path, system: System, coverage: Coverage | None, options: Sequence[str]) -> int:
@@ -153,7 +152,6 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
-    """The command that replays this walk."""
     words = ["conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"]
     return " ".join(words + list(map(shlex.quote, words_of(arguments))) + _on_what(arguments))
 

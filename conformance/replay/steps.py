@@ -76,10 +76,9 @@ class ClientSteps(_Steps):
     """The steps of producers, consumers, transactions, and an administrator who deletes records."""
 
     def producer_appends(self, leader: int) -> None:
-        producer = PRODUCER if self.configuration.enable_idempotence else self._producer_with_room(leader)
         if self.configuration.enable_idempotence:
             self.cluster.refresh_metadata(leader)
-        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
+        self.producer_is_refused(leader)
 
     def _producer_with_room(self, leader: int) -> str:
         """The first producer that can send without waiting: the model's records may come from several producers."""
@@ -375,7 +374,7 @@ class KraftSteps(_Steps):
 
     def broker_reports_directory(self, broker: int) -> None:
         self.cluster.report_directory(broker)
-        self.cluster.deliver(self.cluster.messages()[-1].number)
+        self._deliver_last()
 
     def operator_changes_min_insync_replicas(self, minimum: int) -> None:
         if self.cluster.metadata_log()[-1].min_insync_replicas == minimum:

@@ -1,8 +1,4 @@
-"""The interface of a system on which traces can be replayed: a driver with three methods.
-
-In:  the path of a user's driver.
-Out: `UserSystem`, and the loader of a user's driver; `System`, which the cluster (on_cluster.py) also implements.
-"""
+"""The interface of a system on which traces can be replayed: a driver with three methods."""
 
 from __future__ import annotations
 

@@ -221,8 +221,7 @@ def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Ite
                 )
         elif step.action == LATE_FETCH:
             leader, follower = step.ordinals
-            offsets = (before.late_fetch_offset[leader][follower], before.log_end_offset[follower])
-            for offset in offsets:
+            for offset in (before.late_fetch_offset[leader][follower], before.log_end_offset[follower]):
                 _note_fetch(fetches[leader, follower], position, offset, before.log_end_offset[leader])
         elif step.action == SHRINK:
             leader, removed = step.ordinals

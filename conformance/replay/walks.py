@@ -1,9 +1,5 @@
 """Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka, transactions or coordinator, a seed, a number of steps; optionally a function that gives
-     the enabled steps.
-Out: a `Trace` without a property.
-
 Each next step is chosen uniformly among the enabled steps, except a few that are rarely chosen (RELUCTANCE); steps that
 no timing allows (timing.py), or that no cluster follows (on_cluster.py), are left out.
 """

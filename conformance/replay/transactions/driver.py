@@ -1,8 +1,5 @@
 """Replays traces of the model `transactions` on a system of transactions, only from outside.
 
-In:  a trace, and its steps one by one; what is known of the messages in flight (`Observations`).
-Out: a `TransactionalCluster` after each step; or why no driver can bring the trace about.
-
 `Acts` has an act for each step of the model, with its name: calls of the application, messages, timers, fail-overs and
 the progress of replication. No act writes a field of a node. follow/recorder/transactions takes random acts. The driver
 takes the steps of a trace. It reads the trace ahead to know how often a client has to send a request again, because
@@ -271,15 +268,11 @@ class Acts:
         self.system.deliver(self.must_be_sent_to(partition))
 
     def leader_refuses_marker(self, partition: int) -> None:
-        sent = self.must_be_sent_to(partition)
-        self.system.deliver(sent)
-        self._coordinator_hears(sent)
+        self.system.deliver(self.must_be_sent_to(partition))
+        self.coordinator_learns_of_marker(partition)
 
     def coordinator_learns_of_marker(self, partition: int) -> None:
-        self._coordinator_hears(self.must_be_sent_to(partition))
-
-    def _coordinator_hears(self, sent: int) -> None:
-        answer = self.answer_to(sent)
+        answer = self.answer_to(self.must_be_sent_to(partition))
         if answer is None:
             raise ClusterError("the partition's leader does not answer the marker")
         self.system.deliver(answer.number)
@@ -495,9 +488,8 @@ class TransactionsDriver(Acts):
 
     def _refused_records(self, now: State) -> set[tuple[int, int]]:
         """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
-        if (
-            now.pending_state != TransactionState.NOTHING
-        ):  # a leader's request is answered meanwhile, if it adds nothing
+        # A leader's request is answered meanwhile, if it adds nothing.
+        if now.pending_state != TransactionState.NOTHING:
             return set()
         refused = set()
         for leader in self.system.leaders:

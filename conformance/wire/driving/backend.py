@@ -12,6 +12,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from kio.schema.errors import ErrorCode
@@ -187,14 +188,11 @@ class Backend:
             self.tell(f"the server holds {MOST_STORED >> 20} MiB of records, and is full; start it anew")
             return ProduceResponse(-1, Errors.KAFKA_STORAGE_ERROR)
         self._stored += len(batch.payload)
+        send = partial(self.cluster.outside.produce, broker, batch.payload, acks, batch.stamp, batch.records)
         if acks is Acks.NONE:
-            self.cluster.outside.produce(broker, batch.payload, acks, batch.stamp, batch.records, _ignore)
+            send(lambda _: None)  # there is no response to take
             self.pump.run()
             return None
-
-        def send(answered: Answered) -> None:
-            self.cluster.outside.produce(broker, batch.payload, acks, batch.stamp, batch.records, answered)
-
         answer = await self._answer(send)
         assert isinstance(answer, ProduceResponse)
         return answer
@@ -216,7 +214,3 @@ class Backend:
         if response is None:
             raise Disconnected
         return response
-
-
-def _ignore(payload: Payload | None) -> None:
-    """With acks=0 there is no response to take."""

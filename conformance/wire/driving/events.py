@@ -16,6 +16,11 @@ LOOPBACK = "127.0.0.1"
 LONGEST_LINE = 300
 """The most characters of an event that are printed."""
 
+
+class PortError(OSError):
+    """A port that is not available; the message is one line."""
+
+
 Tell = Callable[[str], None]
 """Takes one line for each event."""
 

@@ -1,8 +1,5 @@
 """Record batches, in the format of 0.11 and later.
 
-In:  the bytes of a batch from a producer; the records of a log.
-Out: `Batch`; the bytes of batches for a consumer. Or BatchError.
-
 As in Kafka, the bytes of a producer's batch are kept; a broker writes only its offset and leader epoch into them. They
 are the payload of the batch's first record in the cluster, one character for each byte. Any other payload is text, the
 value of a record without a key. Compressed batches are refused.

@@ -105,7 +105,9 @@ class Request:
 
     def make(self, name: str, /, **values: Any) -> Any:
         """An entity of the response; values of fields that this version does not have are left out."""
-        return _make(self.api, 0 if self.is_unsupported else self.version, name, values)
+        entity, names = _entity(self.api, 0 if self.is_unsupported else self.version, name)
+        values_with_throttle = {"throttle_time": NO_THROTTLE, **values}
+        return entity(**{each: value for each, value in values_with_throttle.items() if each in names})
 
 
 def decode(data: bytes, versions: Mapping[Api, tuple[int, int]]) -> Request:
@@ -135,12 +137,6 @@ def encode(request: Request, response: Any) -> bytes:
         entity_writer(schema)(buffer, response)
         body = buffer.getvalue()
     return len(body).to_bytes(4, "big") + body
-
-
-def _make(api: Api, version: int, name: str, values: Mapping[str, Any]) -> Any:
-    entity, names = _entity(api, version, name)
-    values_with_throttle = {"throttle_time": NO_THROTTLE, **values}
-    return entity(**{each: value for each, value in values_with_throttle.items() if each in names})
 
 
 @cache

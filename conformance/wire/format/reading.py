@@ -114,7 +114,6 @@ def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple
 
 
 def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
-    """The reader of a field: of one value, or of a list of values or entities."""
     nullable = type(None) in get_args(hint)
     if nullable:
         (hint,) = (each for each in get_args(hint) if each is not type(None))

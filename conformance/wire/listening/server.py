@@ -1,10 +1,7 @@
 """The listeners: one port per broker, and the connections of clients.
 
-In:  connections; frames, which may be anything.
-Out: responses, in the order of the requests of each connection; one log line for each connection that is closed.
-
-Each connection has one request at a time, as in Kafka. A frame that is not a request closes only its own connection. A
-broker that is down has no listener, and a frozen broker does not answer.
+Each connection has one request at a time, as in Kafka. A frame that is not a request closes only its own connection,
+with one line about it. A broker that is down has no listener, and a frozen broker does not answer.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
-from isrcheck.conformance.wire.driving.events import LOOPBACK
+from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
 from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
@@ -33,10 +30,6 @@ TICK = 0.01
 
 Kept = TypeVar("Kept")
 Handler = Callable[[Backend, int, Request], Awaitable[Any]]
-
-
-class PortError(OSError):
-    """A port that is not available; the message is one line."""
 
 
 class Server:
@@ -169,7 +162,6 @@ class Server:
         connection.close()
 
     async def _serve(self, broker: int, connection: socket.socket) -> None:
-        """Serve one connection until it ends."""
         reader, writer = await asyncio.open_connection(sock=connection)
         try:
             while (frame := await _frame(reader)) is not None:

@@ -1,8 +1,5 @@
 """Turns a trace into a script for `conform record`: which messages are held, and what a person does at each step.
 
-In:  a certified trace of the model `kafka`.
-Out: the lines of the script: rules first, so that their line numbers are known, then a comment for each step.
-
 A message of the trace is held by one rule for its kind and its two ends, and passes at its step (`pass LINE`). Brokers
 have the numbers of the trace. Steps that holding messages cannot bring about become instructions.
 """
@@ -112,7 +109,7 @@ class Names:
 
 
 def script_of(trace: Trace, names: Names | None = None) -> list[str]:
-    """The lines of the script of a trace."""
+    """The lines of the script of a trace: the rules, then a comment for each step, which names rules by their lines."""
     return _Script(trace, names or Names()).lines()
 
 

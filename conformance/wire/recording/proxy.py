@@ -1,8 +1,4 @@
-"""The proxy: one listening port on loopback for each node, and the connections through it.
-
-In:  connections of clients, and of brokers as clients of each other and of controllers; the rules; commands on standard
-     input.
-Out: a connection to the node for each of them, with the same bytes in order; one line per event; the recording.
+"""The proxy: one listening port on loopback for each node, and the connections of clients and brokers through it.
 
 Without rules, bytes are passed on before they are looked at. With rules, a frame is passed on when it is complete and
 admitted. When one side ends its stream, so does the proxy on the other; when one side breaks, so does the other.
@@ -20,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from isrcheck.conformance.wire.driving.events import LOOPBACK
+from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.listening.standard_input import commands
 from isrcheck.conformance.wire.recording.frames import Broker, Conversation, Message, Piece, Room, Splitter
 from isrcheck.conformance.wire.recording.rules import Holding, Rule, Typed
@@ -97,7 +93,6 @@ class Connection:
                 side.writer.transport.abort()
 
     async def _pump(self, kind: str, source: Side, target: Side) -> None:
-        """Pass on the bytes of one direction."""
         splitter = Splitter(self._shared.room)
         is_judged = self._shared.holding.has_rules
         try:
@@ -156,10 +151,6 @@ class Node:
     target: int
 
 
-class PortError(OSError):
-    """A port that is not available; the message is one line."""
-
-
 class Proxy:
     """The listeners of all nodes. Use it as an asynchronous context manager."""
 
@@ -199,7 +190,6 @@ class Proxy:
         self.ports[node.name] = server.sockets[0].getsockname()[1]
 
     def _accept(self, node: Node) -> asyncio.StreamReaderProtocol:
-        """The protocol that asyncio needs for each new connection."""
         ended = asyncio.Event()
         return asyncio.StreamReaderProtocol(Watched(ended), partial(self._begin, node, ended))
 

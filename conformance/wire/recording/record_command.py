@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from isrcheck.commands.declarations import Option, path, seconds
 from isrcheck.commands.exit_codes import DONE, USAGE
 from isrcheck.commands.program import say
-from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent, print_event
+from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError, be_silent, print_event
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
 
@@ -42,7 +42,7 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Pass the traffic on, and record it."""
     must_have_kio("record")
-    from isrcheck.conformance.wire.recording.proxy import PortError, WritingError, record
+    from isrcheck.conformance.wire.recording.proxy import WritingError, record
     from isrcheck.conformance.wire.recording.rules import FAULT_COMMANDS, read_script
 
     nodes = _nodes(arguments.node)
@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     def started(ports: Mapping[Broker, int]) -> None:
         for each in nodes:
             where = f"{LOOPBACK}:{ports[each.name]}"
-            say(escaped(f"{_called(each.name)} must advertise {where}, and is expected at {each.host}:{each.target}"))
+            name = f"broker {each.name}" if isinstance(each.name, int) else each.name
+            say(escaped(f"{name} must advertise {where}, and is expected at {each.host}:{each.target}"))
         say(f"type what you do to the nodes: {FAULT_COMMANDS}, note TEXT")
         say(escaped(f"recording: {file}"))
 
@@ -74,7 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _nodes(words: Sequence[str]) -> list[Node]:
-    """The nodes that the command line names. Raises UsageError."""
     nodes = [_node(each) for each in words]
     if len(nodes) > MOST_NODES:
         raise UsageError(f"--node: {len(nodes)} nodes; there can be {MOST_NODES}")
@@ -106,7 +106,3 @@ def _node(word: str) -> Node:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdecimal() and len(word) <= 9
-
-
-def _called(name: Broker) -> str:
-    return f"broker {name}" if isinstance(name, int) else name

@@ -109,7 +109,9 @@ def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
     if frame is None:
         return line
     if key is None or version is None:
-        return {**line, "body": None, "undecoded": _without_header(entry), "size": len(frame)}
+        is_short = entry["correlation"] is None
+        reason = "it is shorter than a header" if is_short else "it answers no request that was seen on this connection"
+        return {**line, "body": None, "undecoded": reason, "size": len(frame)}
     kind = entry["kind"] if entry["kind"] in TOLD else entry["what"]
     try:
         return {**line, "body": body_of(kind, key, version, frame)}
@@ -118,12 +120,6 @@ def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
     except Exception as error:  # one frame must not end the recording
         reason = f"{DEFECT}: {type(error).__name__}: {error}"
     return {**line, "body": None, "undecoded": reason, "size": len(frame)}
-
-
-def _without_header(entry: Mapping[str, Any]) -> str:
-    if entry["correlation"] is None:
-        return "it is shorter than a header"
-    return "it answers no request that was seen on this connection"
 
 
 class Lines:

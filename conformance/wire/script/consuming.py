@@ -125,14 +125,12 @@ class Consuming:
 
     def begin(self) -> None:
         """Start the consumers, at offset 0."""
-        shared = (
-            ISOLATIONS[int(self._configuration.isolation_level)],
-            RESETS[int(self._configuration.auto_offset_reset)],
-        )
+        isolation = ISOLATIONS[int(self._configuration.isolation_level)]
+        reset = RESETS[int(self._configuration.auto_offset_reset)]
         for number in range(self._configuration.consumers):
             self._let_know(number, self._states[0].controller_leader, self._states[0])
             name = reader_of(number)
-            self._consumers.append(PositionedConsumer(self._addresses, self._stage.topic, name, *shared))
+            self._consumers.append(PositionedConsumer(self._addresses, self._stage.topic, name, isolation, reset))
             self._played.consumed.append([])
 
     async def end(self) -> None:

@@ -1,9 +1,5 @@
 """Plays a trace: the cluster takes its steps, and real producers and consumers take part.
 
-In:  a trace of `kafka`, which the driver of `conform replay` takes step by step.
-Out: `Played`: the clients' results and the records that they read, each with its step; what new consumers read
-     afterwards; whether the cluster has the states of the trace.
-
 Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets its request
 through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster keeps
 running without faults and elections, so that new consumers can read.
@@ -14,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Errors, Isolation
 from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import Driver
@@ -52,16 +47,12 @@ class Player:
         self._at = host, port
         self._played = Played()
 
-    @property
-    def _cluster(self) -> Cluster:
-        return self._driver.cluster
-
     async def play(self, topic: str, protocol: str) -> Played:
         """Play the trace. Raises ClientError, PortError."""
-        stage = Stage(self._cluster, topic, be_silent)
+        stage = Stage(self._driver.cluster, topic, be_silent)
         async with Server(stage, protocol, *self._at) as server:
             shared = (stage, server.bootstrap, self._played, self._tell)
-            producing, consuming = Producing(self._trace, self._cluster, *shared), Consuming(self._trace, *shared)
+            producing, consuming = Producing(self._trace, *shared), Consuming(self._trace, *shared)
             try:
                 await producing.begin()
                 consuming.begin()
@@ -107,32 +98,32 @@ class Player:
 
         Messages in flight between brokers are lost first: they could still bring a lost record back.
         """
-        for message in self._cluster.messages():
+        for message in self._driver.cluster.messages():
             if isinstance(message.source, int) and isinstance(message.destination, int):
-                self._cluster.drop(message.number)
-        now = [self._cluster.now / 1000]
+                self._driver.cluster.drop(message.number)
+        now = [self._driver.cluster.now / 1000]
 
         def tell(line: str) -> None:
             self._tell(f"     afterwards: {line}")
 
-        pump = Pump(self._cluster, tell, session_timeout=NEVER, rounds=ROUNDS, now=lambda: now[0])
+        pump = Pump(self._driver.cluster, tell, session_timeout=NEVER, rounds=ROUNDS, now=lambda: now[0])
         for _ in range(AFTERWARDS):
             now[0] += 1
             self._write_markers()
             pump.run()
-        self._played.is_leaderless = self._cluster.controller_metadata().leader is None
+        self._played.is_leaderless = self._driver.cluster.controller_metadata().leader is None
         stage.pump, stage.expected = pump, None
         await server.follow()
 
     def _write_markers(self) -> None:
         """The transaction coordinator continues until each marker is written."""
-        view = self._cluster.observe()
+        view = self._driver.cluster.observe()
         is_sent = {each.producer for each in view.markers if each.outcome in (None, Errors.NONE)}
         leader = view.controller.leader
-        if leader is not None and self._cluster.is_running(leader):
+        if leader is not None and self._driver.cluster.is_running(leader):
             for producer, _ in view.decided:
                 if producer not in is_sent:
-                    self._cluster.write_marker(leader, producer)
+                    self._driver.cluster.write_marker(leader, producer)
 
     async def _read(self, addresses: str, topic: str) -> None:
         if self._trace.instance.configuration.transactions:

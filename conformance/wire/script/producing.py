@@ -17,7 +17,7 @@ from functools import partial
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from isrcheck.conformance.cluster.clients.producer import REFUSED_SEQUENCES, Identity, Sent
-from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
+from isrcheck.conformance.cluster.cluster import PRODUCER
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
 from isrcheck.conformance.implemented import ACKS
@@ -118,11 +118,8 @@ Key = tuple[str, int]
 class Producing:
     """The producers of one play."""
 
-    def __init__(
-        self, trace: Trace, cluster: Cluster, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]
-    ) -> None:
+    def __init__(self, trace: Trace, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]) -> None:
         self._trace = trace
-        self._cluster = cluster
         self._stage = stage
         self._addresses = addresses
         self._played = played
@@ -196,7 +193,6 @@ class Producing:
         return await self._arrived(value, position)
 
     async def _producer_for(self, step: Step) -> RealProducer:
-        """The producer of a new record."""
         if step.action == SEND_IN_TRANSACTION:
             name = producer_of(step.ordinals[1])
             if name not in self._by_name:
@@ -290,7 +286,6 @@ class Producing:
         self._played.ended[transaction] = position
 
     async def _done(self, act: Callable[[], None], what: str) -> None:
-        """Do a blocking call in a thread. Raises ClientError."""
         try:
             await asyncio.to_thread(act)
         except KafkaException as error:
@@ -344,8 +339,7 @@ class Producing:
         return {*self._played.told, *self._common}
 
     def _sent(self) -> Iterator[tuple[Key, Sent]]:
-        """Every request of a producer of the cluster."""
-        for name, sent in self._cluster.observe().sent:
+        for name, sent in self._stage.cluster.observe().sent:
             yield from (((name, each.number), each) for each in sent)
 
     def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:

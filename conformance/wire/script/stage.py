@@ -1,8 +1,5 @@
 """The brokers' side of a play: requests of clients wait until the trace reaches their step.
 
-In:  requests of real producers and consumers.
-Out: `Arrival` and `Waiting`, for the player, which answers each of them when the cluster does.
-
 A separate coordinator answers the real producers' requests to the transaction coordinator. The cluster's coordinator
 has the trace's transactions, and takes their decisions step by step.
 """
