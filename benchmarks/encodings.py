@@ -61,7 +61,7 @@ def by_cases(
     """The answer at each depth, with one-hot integers: whether a property can be violated."""
     relation = TransitionRelation(instance, asked)
     unrolling, order = Unrolling(relation), Order(relation)
-    demanded = list(unrolling.begin())
+    demanded = [unrolling.begins]
     solver = Solver(relation.circuit)
     for at in range(depth + 1):
         if at:

@@ -359,10 +359,9 @@ class Answer:
     def why_broken(self) -> str | None:
         """Why no acks=all write can be acknowledged; None if one can, or if the producer does not ask for it."""
         cluster = self.cluster
-        asks = cluster.producer.acks.value == "all"
-        if cluster.why_unknown is not None or not asks or cluster.can_acknowledge_acks_all:
-            return None
         least, replicas = cluster.min_insync_replicas.value, cluster.replication_factor.value
+        if cluster.why_unknown is not None or cluster.producer.acks.value != "all" or least <= replicas:
+            return None
         return f"min.insync.replicas={least} is more than {counted(replicas, 'replica')}"
 
     @property

@@ -444,7 +444,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
                 for answer in answers
                 for line in ("", *answer_lines(answer, now_of([answer.cluster]), details=True))
             ]
-    files, failure = _traces(answers, options.output.folder) if _wants_traces(options, answers) else ({}, "")
+    files, failure = _traces(options, answers)
     if files:
         commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
         lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
@@ -474,21 +474,18 @@ def _read(options: Options) -> Reading:
     return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
 
 
-def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
-    """Whether the histories are written as traces. This needs the model, so a quick answer omits it."""
-    is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
-    return len(answers) == 1 and bool(is_asked)
-
-
-def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
+def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
     """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
-    written."""
+    written. This needs the model, so a quick answer omits it."""
+    is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
+    if len(answers) != 1 or not is_asked:
+        return {}, ""
     from isrcheck.traces.format.files import write
 
     files: dict[Path, str] = {}
     for shows, history in _histories(answers[0]):
         try:
-            path = write(trace_of(history), out)
+            path = write(trace_of(history), options.output.folder)
         except UsageError as error:
             return files, str(error)
         files[path] = f"{files[path]}; {shows}" if path in files else shows

@@ -276,9 +276,6 @@ def trace_of(history: History) -> Trace:
 KIND = "histories"
 """The folder in the cache."""
 
-DESCRIBED_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
-"""The packages on which the words about a history depend (True: with subpackages)."""
-
 
 @dataclass(frozen=True)
 class Description:
@@ -314,4 +311,5 @@ def description_of(history: History) -> Description:
 
 @cache
 def _digest() -> str:
-    return hashed_modules(DESCRIBED_WITH)
+    """The digest of the packages on which the words about a history depend (True: with subpackages)."""
+    return hashed_modules({"isrcheck.models": True, "isrcheck.traces": True})

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -96,7 +96,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """The search of an instance; `more` are other fields of it."""
+    """The search of an instance; `fields` are its other fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -106,29 +106,21 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A switch whose value `mistaken` is a mistake that the value `repaired` repairs."""
-
-    switch: str
-    mistaken: int
-    repaired: int
-
-
 @cache
-def mistakes(name: str) -> tuple[Mistake, ...]:
-    """The switches in which a known failure of Kafka's replication differs from its repairs, each once."""
+def mistakes(name: str) -> Mapping[tuple[str, int], int]:
+    """The switches in which a known failure of Kafka's replication differs from its repairs, with their mistaken
+    values; and for each the value that repairs it."""
     failure = named(name)
-    history, by_switch = failure.history, dict[str, Mistake]()
+    history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
-        return ()
+        return {}
     before = dict(history.instance.configuration.items())
     for change in failure.changes:
         if change.kind is ChangeKind.REPAIR:
             for switch, value in history.changed(change.change).configuration.items():
                 if switch.isupper() and value != before[switch]:
-                    by_switch.setdefault(switch, Mistake(switch, before[switch], value))
-    return tuple(by_switch.values())
+                    repaired_values.setdefault((switch, before[switch]), value)
+    return repaired_values
 
 
 def _is_repaired_by_generation(failure: Failure) -> bool:
@@ -144,11 +136,10 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
         history = failure.history
         if history is None or history.model != KAFKA or history.verdict != VIOLATED or loses_data(failure):
             continue
-        for mistake in mistakes(failure.name):
-            if _is_repaired_by_generation(failure):
-                by_generation.add(mistake.switch)
-            else:
-                switches.setdefault((mistake.switch, mistake.mistaken), mistake.repaired)
+        if _is_repaired_by_generation(failure):
+            by_generation |= {switch for switch, _ in mistakes(failure.name)}
+        else:
+            switches = {**mistakes(failure.name), **switches}
     return switches, frozenset(by_generation)
 
 
@@ -179,9 +170,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
             entries = MECHANISMS & pairs(failure.history.configuration).keys()
-            needs |= {
-                mistake.switch: entries & needs.get(mistake.switch, entries) for mistake in mistakes(failure.name)
-            }
+            needs |= {switch: entries & needs.get(switch, entries) for switch, _ in mistakes(failure.name)}
     return needs
 
 
@@ -222,7 +211,7 @@ def isolated(case: Case, failure: Failure) -> dict[str, int]:
     the case, every other known mistake is repaired, and the other settings of its history are set."""
     history = failure.history
     assert history is not None
-    own = {mistake.switch for mistake in mistakes(failure.name)}
+    own = {switch for switch, _ in mistakes(failure.name)}
     values = numbers(MODEL, dict(case.switches))
     if "enable_idempotence" in pairs(history.configuration):
         values |= {name: value for name, value in case.numbering if name.isupper()}
@@ -259,7 +248,9 @@ def _searches(case: Case, question: Question) -> list[Search]:
         case Topic.DUPLICATES | Topic.ORDER:
             return _resends(case, question.topic)
         case Topic.TRANSACTIONS:
-            return _transactions(case)
+            bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
+            says = "two transactions on two partitions, of two instances of the producer"
+            return [search_of(says, _instance_of_transactions(case, bounds), "")]
         case Topic.WRITES | Topic.READS:
             return list(_availability(case, question))
         case Topic.SURVIVES:
@@ -306,20 +297,16 @@ def _controller(case: Case) -> Family:
 # --------------------------------------------------------------------------------------------------------------- losses
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
-
-    says: str
-    values: Mapping[str, int]
-    depth: int | None = None
+_Bounds = tuple[str, Mapping[str, int], int | None]
+"""The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
 
 
 def _losses(case: Case) -> Iterator[Search]:
     def search(searched: Case, replicas: int, bounds: _Bounds) -> Search:
-        may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
-        instance, depth = _repaired_instance(searched, replicas, bounds.values), depth_of(replicas, bounds.depth)
-        planned_search = search_of(bounds.says, instance, LOST, depth, is_permitted=may)
+        says, values, depth = bounds
+        may = case.acks != "all" or bool(values.get("unclean_elections"))
+        instance = _repaired_instance(searched, replicas, values)
+        planned_search = search_of(says, instance, LOST, depth_of(replicas, depth), is_permitted=may)
         return with_replicas(planned_search, case, replicas, searched.min_insync_replicas)
 
     if case.unclean_election and case.acks == "all" and LEAST < case.min_insync_replicas < case.replication_factor:
@@ -339,30 +326,30 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
         budgets = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
         unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         says = "a broker crashes, one restarts quickly, sessions expire"
-        every = [_Bounds(says + and_moves, budgets | {"preferred_elections": moves})]
+        every: list[_Bounds] = [(says + and_moves, budgets | {"preferred_elections": moves}, None)]
     elif controller is Family.ASKED:
         budgets = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
         unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
-        every = [_Bounds("a broker crashes, sessions expire", budgets)]
+        every = [("a broker crashes, sessions expire", budgets, None)]
         if moves:
             alone = budgets | {"crashes": 0, "elections": 3, "preferred_elections": 1}
-            every.append(_Bounds("leadership moves, sessions expire", alone))
+            every.append(("leadership moves, sessions expire", alone, None))
             together = budgets | {"preferred_elections": 1}
-            every.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
+            every.append(("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
         budgets = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
         unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
         together = budgets | {"fencings": 1, "preferred_elections": moves, "elections": 2}
         every = [
-            _Bounds("a broker crashes", budgets),
-            _Bounds(f"a session expires{and_moves}", budgets | living),
-            _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
+            ("a broker crashes", budgets, None),
+            (f"a session expires{and_moves}", budgets | living, None),
+            (f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
         # A record that every replica had to have is hardly lost, and the search does not end soon.
         depth = None if case.min_insync_replicas < replicas else TOGETHER
-        yield _Bounds("brokers crash, an unclean election", unclean, depth)
+        yield "brokers crash, an unclean election", unclean, depth
     yield from every
 
 
@@ -499,12 +486,6 @@ duplicate of known mistakes takes 10 steps."""
 # --------------------------------------------------------------------------------------------------------- transactions
 
 
-def _transactions(case: Case) -> list[Search]:
-    bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
-    says = "two transactions on two partitions, of two instances of the producer"
-    return [search_of(says, _instance_of_transactions(case, bounds), "")]
-
-
 def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance:
     model, _ = registry.load(TRANSACTIONS)
     values = dict(case.transactions)
@@ -581,7 +562,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
     history = failure.history
     assert history is not None, "it takes a search"
     if history.model == TRANSACTIONS:
-        return [_of_transactions(case, history)]
+        texts = {name: text for name, text in pairs(history.configuration).items() if not name.isupper()}
+        instance = _instance_of_transactions(case, numbers(registry.load(TRANSACTIONS)[0], texts))
+        return [search_of(budgets(instance), instance, history.property_name)]
     if history.model not in (KAFKA, LIVENESS):
         # A small model of the mechanism alone: no setting of the case is in it.
         return [search_of(failure.title, history.instance, history.property_name)]
@@ -659,12 +642,6 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         )
         searches.append(with_replicas(search, case, replicas))
     return searches
-
-
-def _of_transactions(case: Case, history: History) -> Search:
-    texts = {name: text for name, text in pairs(history.configuration).items() if not name.isupper()}
-    instance = _instance_of_transactions(case, numbers(registry.load(TRANSACTIONS)[0], texts))
-    return search_of(budgets(instance), instance, history.property_name)
 
 
 def budgets(instance: Instance) -> str:

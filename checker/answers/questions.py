@@ -7,7 +7,7 @@ sound. Tests search samples both ways, and compare the words and the depths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -131,16 +131,6 @@ SEARCHED_WHOLE = 3
 """Up to this many replicas are searched to the end; more replicas to a depth, as each of them multiplies the states."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A rule that changes settings."""
-
-    name: str
-    instead: Callable[[Case, Question], Case]
-    """The case that is searched instead; the same case if the rule does not apply. Its docstring says why the rule is
-    sound."""
-
-
 def _without_operators(case: Case, question: Question) -> Case:
     """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does. Without
     eligible leader replicas both differ from 4.0 only in these. Neither act of an operator is in these searches."""
@@ -196,17 +186,20 @@ def _alone(case: Case, _: Question) -> Case:
     return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
 
 
-RULES = (
-    Rule("without reassignments", _without_operators),
-    Rule("a defect is searched alone", _one_defect),
-    Rule("generations that are repaired alike", _repaired_alike),
-    Rule("readers do not see who acknowledges", _readers),
-    Rule("without resends", _without_resends),
-    Rule("min.insync.replicas above the replicas", _above),
-    Rule("one replica", _alone),
-)
-"""The rules that change the settings of a case. The others follow: OUTSIDE is in `sizes`, BROKER_LESS in
-`asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
+Rule = Callable[[Case, Question], Case]
+"""Returns the case that is searched instead, the same case if it does not apply; its docstring says why it is sound."""
+
+RULES: Mapping[str, Rule] = {
+    "without reassignments": _without_operators,
+    "a defect is searched alone": _one_defect,
+    "generations that are repaired alike": _repaired_alike,
+    "readers do not see who acknowledges": _readers,
+    "without resends": _without_resends,
+    "min.insync.replicas above the replicas": _above,
+    "one replica": _alone,
+}
+"""The rules that change the settings of a case, by their names. The others follow: OUTSIDE is in `sizes`, BROKER_LESS
+in `asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
 
 OUTSIDE = "a replica that stays outside the ISR"
 """A history with fewer replicas is also a history of the case, in which the other replicas are outside the ISR from the
@@ -240,8 +233,8 @@ loss of a disk, and a log that starts later keeps its start."""
 
 def simplified(case: Case, question: Question) -> Case:
     """The case that is searched instead, by all rules that change settings."""
-    for rule in RULES:
-        case = rule.instead(case, question)
+    for rule in RULES.values():
+        case = rule(case, question)
     return case
 
 

@@ -105,13 +105,11 @@ def _ids(brokers: Iterable[int]) -> str:
 # What eligible leader replicas (ELR, KIP-966) ask of operators, and what defects do to the coordinators' own topics.
 # Each line rests on runs of a real cluster and on searches; docs/eligible_leader_replicas.md says which.
 
-PAGE = "docs/eligible_leader_replicas.md"
-
 OPERATIONS = (
     "with eligible leader replicas, these can lose acknowledged records or leave a partition without a leader: a"
     " reassignment to fewer replicas; deleting a replica's folder after a clean stop; and, while fewer replicas are in"
     " sync than min.insync.replicas asks for, any reassignment, a change of min.insync.replicas, or unregistering a"
-    f" broker ({PAGE})"
+    " broker (docs/eligible_leader_replicas.md)"
 )
 
 
@@ -180,8 +178,6 @@ MOST_CHANGES = 3
 """The most equally small changes that are shown."""
 
 ALLOWED = "your settings allow this"
-
-_LOG = "the searches take the coordinators' log to lose nothing"
 
 SETTINGS = ("min.insync.replicas", "acks")
 """The settings that a short answer repeats."""
@@ -358,7 +354,9 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
-        yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
+        assumed = "the searches take the coordinators' log to lose nothing"
+        only_copy = f"{transactions.only_copy} lets one broker have the only copy of what committed"
+        yield "Transactions", f"{only_copy}: {assumed}"
     yield from coordinator_rows(answer.cluster, answer.defects_of_partitions)
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
@@ -622,8 +620,6 @@ def understood_lines(cluster: Cluster) -> list[str]:
 
 # --- A table of the whole cluster ---
 
-ORDER = list(Kind)
-
 
 @dataclass(frozen=True)
 class Row:
@@ -654,7 +650,7 @@ def rows_of(answers: Sequence[Answer]) -> list[Row]:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
     rows = [Row(tuple(group)) for group in alike.values()]
     return sorted(
-        rows, key=lambda row: (ORDER.index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
+        rows, key=lambda row: (list(Kind).index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
     )
 
 
@@ -808,10 +804,6 @@ def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
     ]
 
 
-IGNORED = ("key", "value", "why", "reason", "source")
-"""The fields of an ignored setting, in the order of the object."""
-
-
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
         "kafka_version": str(cluster.release) if cluster.is_version_given else None,
@@ -824,7 +816,7 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
             for setting in cluster.understood
         ],
         "ignored": [
-            {name: getattr(ignored, name) for name in IGNORED} | {"why": ignored.why.value}
+            {name: value for name, value in vars(ignored).items() if name != "meant"} | {"why": ignored.why.value}
             for ignored in cluster.ignored
         ],
     }

@@ -288,7 +288,6 @@ class _Worker:
         return True
 
     def kill(self) -> None:
-        """End the process at once."""
         self.process.kill()
         self.process.join()
         self.pipe.close()

@@ -79,13 +79,10 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
 
 def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
     """What transactions are in this release: by default, and where leaders do not ask the coordinator."""
-    entries: dict[tuple[tuple[str, str], ...], None] = {}
-    for lines in ([MODES[mode]], [MODES[mode], VERIFICATION]):
-        settings = _settings(*lines)
-        transactions = read_transactions(settings, read_versions(settings, release.text))
-        if transactions.why_unsearched is None:
-            entries[tuple(sorted(transactions.entries.items()))] = None
-    return list(entries)
+    every = (_settings(MODES[mode]), _settings(MODES[mode], VERIFICATION))
+    possible = [read_transactions(settings, read_versions(settings, release.text)) for settings in every]
+    searched = [transactions.entries for transactions in possible if transactions.why_unsearched is None]
+    return list(dict.fromkeys(tuple(sorted(entries.items())) for entries in searched))
 
 
 def _settings(*lines: tuple[str, str]) -> Settings:

@@ -56,7 +56,8 @@ def files_of(
         settings = settings_of(sheet.kind.settings)
         rows = rows_of(sheet, settings, partial(cells.of, columns=sheet.kind.columns))
         views.append(View(sheet.kind, sheet.lines, rows, settings))
-    named = sorted({mark.address for view in views for row in view.rows for cell in row.cells for mark in cell.links})
+    cells_shown = (cell for view in views for row in view.rows for cell in row.cells)
+    named = sorted({name for cell in cells_shown for name in (*cell.failures, *cell.beside)})
     kinds = [view.kind for view in views]
     tables = (
         (name, make(view, kinds, facts))

@@ -6,13 +6,16 @@ script makes rows on demand.
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Mark, Row, SettingColumn, Spelling, Status
+from isrcheck.checker.atlas.proofs import address_of
+from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Row, SettingColumn, Spelling, Status
 from isrcheck.checker.results.terminal import counted
 from isrcheck.commands.program import product
+from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.traces.pages.markup import Content, Element, beside, data, element
 from isrcheck.traces.pages.parts import meanings, row_heading, table
 from isrcheck.traces.pages.shell import Page, theme_button
@@ -197,22 +200,22 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
     """The data for the script: every text, mark and cell once; for each row the numbers of its answer and its cells,
     the values that it stands for, and their texts."""
-    texts, marks, cells = _Numbers(), _Numbers(), _Numbers()
+    texts, marks, cells = _numbers(), _numbers(), _numbers()
     rows = [
         [
             list(Status).index(row.status),
             spelling.masks(row),
-            [texts.of(text) for text in spelling.texts(row)],
-            [cells.of(_plain(cell, marks)) for cell in row.cells],
+            [texts[text] for text in spelling.texts(row)],
+            [cells[_plain(cell, marks)] for cell in row.cells],
         ]
         for row in view.rows
     ]
     return {
         "settings": [setting.name for setting in view.settings],
         "answers": [[status.value, view.label(status), COLOURS[status]] for status in Status],
-        "texts": texts.values,
-        "marks": marks.values,
-        "cells": cells.values,
+        "texts": list(texts),
+        "marks": list(marks),
+        "cells": list(cells),
         "rows": rows,
         "cases": _cases(view, spelling),
         "start": {RELEASES.name: "0"},
@@ -232,23 +235,15 @@ def _cases(view: View, spelling: Spelling) -> list[list[int]]:
     return [[*others[:place], releases, *others[place:]] for others, releases in merged.items()]
 
 
-class _Numbers:
+def _numbers() -> defaultdict[object, int]:
     """Numbers for values, each value once, in the order in which they are first named."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[object, int] = {}
-
-    def of(self, value: object) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))
-
-    @property
-    def values(self) -> list[object]:
-        return list(self._numbers)
+    return defaultdict(itertools.count().__next__)
 
 
-def _plain(cell: Cell, marks: _Numbers) -> tuple[object, ...]:
+def _plain(cell: Cell, marks: defaultdict[object, int]) -> tuple[object, ...]:
     own, others = (
-        tuple(marks.of((mark.text, mark.address, mark.title)) for mark in group) for group in (cell.marks, cell.beside)
+        tuple(marks[failure.number, address_of(failure.name), failure.title] for failure in map(named, names))
+        for names in (cell.failures, cell.beside)
     )
     return CLASSES[cell.words.grave], cell.words.text, cell.address, own, cell.remark, others
 
@@ -289,12 +284,12 @@ def _row(view: View, row: Row, spelling: Spelling) -> list[Content]:
 
 def _cell(cell: Cell) -> Element:
     text = element("a", cell.words.text, href=cell.address) if cell.address else cell.words.text
-    made = element("td", text, *_marks(cell.marks), class_=CLASSES[cell.words.grave])
+    made = element("td", text, *_links(cell.failures), class_=CLASSES[cell.words.grave])
     if cell.remark or cell.beside:
-        made.append(element("small", cell.remark, *_marks(cell.beside)))
+        made.append(element("small", cell.remark, *_links(cell.beside)))
     return made
 
 
-def _marks(marks: Sequence[Mark]) -> Iterator[Content]:
-    for mark in marks:
-        yield from (" ", element("a", mark.text, href=mark.address, title=mark.title))
+def _links(names: Sequence[str]) -> Iterator[Content]:
+    for failure in map(named, names):
+        yield from (" ", element("a", failure.number, href=address_of(failure.name), title=failure.title))

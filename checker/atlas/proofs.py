@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 
 from isrcheck.checker.answers.findings import Finding, Result, Search, Searched, Source, trace_of
 from isrcheck.checker.answers.questions import KAFKA, SCENARIOS
@@ -53,8 +52,6 @@ def source_of(finding: Finding) -> str:
 
 @dataclass
 class _Shown:
-    """A history that is shown on a page."""
-
     asks: dict[str, None]
     """The questions that it answers."""
     finding: Finding
@@ -86,9 +83,6 @@ class Histories:
         """Replay every history, and yield the name and the page. Raises UsageError if a history differs."""
         for shown in self._shown.values():
             yield f"{TRACES}/{shown.name}", page(trace_of(shown.history), list(_about(shown)), INDEX)
-
-    def __len__(self) -> int:
-        return len(self._shown)
 
 
 def _about(shown: _Shown) -> Iterator[Content]:
@@ -202,15 +196,15 @@ def address_of(name: str) -> str:
     return f"{DEFECTS}/{name}.html"
 
 
-def defect_pages(addresses: Sequence[str]) -> Iterator[tuple[str, Page]]:
-    """Yield each of these pages with its address, as the library has the failure: nothing is searched.
+def defect_pages(names: Sequence[str]) -> Iterator[tuple[str, Page]]:
+    """Yield the pages of these failures with their addresses, as the library has them: nothing is searched.
     Raises UsageError if a step of a history is impossible."""
-    for address in addresses:
-        failure = named(PurePosixPath(address).stem)
+    for failure in map(named, names):
         history = failure.history
         trace = None if history is None else trace_of(history)
         about = [] if history is None else [f"{history.property_name} {history.verdict} at step {history.depth}"]
-        yield address, page_of(failure, trace, about, [_end(change) for change in failure.changes], INDEX)
+        ends = [_end(change) for change in failure.changes]
+        yield address_of(failure.name), page_of(failure, trace, about, ends, INDEX)
 
 
 def _end(change: Change) -> str:

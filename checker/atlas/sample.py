@@ -13,15 +13,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from isrcheck.checker.answers.recorded import Record, search_of_record
+from isrcheck.checker.answers.recorded import Record, result_of, search_of_record
 from isrcheck.checker.answers.searching import Searcher, searcher_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.exit_codes import DIFFERENT, DONE, USAGE
 from isrcheck.models.kafka.atlas import RECORD
 
-COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
-ABSENT = {"is_exhausted": False}
+COMPARED = {"property": "prop"} | {name: name for name in ("word", "depth", "judged", "is_exhausted", "states")}
+"""The names in a record of what is compared, each with the field of a `Result`."""
 
 MOST_STATES = 1_000_000
 """A search with more recorded states than this is not in a sample."""
@@ -39,10 +38,9 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
     """Search again, and yield what differs from the record. A limit that ends the search differs."""
-    result = searcher.result(search_of_record(recorded), limits)
-    for name in COMPARED:
-        value = getattr(result, "prop" if name == "property" else name)
-        written = Word(recorded[name]) if name == "word" else recorded.get(name, ABSENT.get(name))
+    result, expected = searcher.result(search_of_record(recorded), limits), result_of(recorded)
+    for name, field in COMPARED.items():
+        value, written = getattr(result, field), getattr(expected, field)
         if value != written:
             yield f"{recorded['protocol']} {recorded['configuration']}: {name} is {value}, recorded as {written}"
 

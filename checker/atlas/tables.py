@@ -30,13 +30,16 @@ from isrcheck.checker.answers.questions import (
     read_by,
 )
 from isrcheck.checker.atlas.cells import ReleasedCluster, axes, combinations
-from isrcheck.checker.atlas.proofs import Histories, Searches, address_of
+from isrcheck.checker.atlas.proofs import Histories, Searches
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, named
 
 Answers = Callable[[Case, Question], Finding | None]
 """The record: the finding of a question about a case; None if it is not recorded."""
+
+Asked = Mapping[Question, Finding | None]
+"""Questions with their findings; None for one that is not recorded."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Line:
-    """A case of these releases; for each column the findings of its questions, None for one that is not recorded."""
+    """A case of these releases; for each column its questions with their findings."""
 
     releases: str
     case: Case
-    findings: tuple[Mapping[Question, Finding | None], ...]
+    findings: tuple[Asked, ...]
 
 
 @dataclass(frozen=True)
@@ -159,9 +162,7 @@ def _lines(kind: Kind, clusters: Sequence[ReleasedCluster], answers: Answers) ->
                 yield Line(name, case, tuple(_findings(column, case, defects, answers) for column in kind.columns))
 
 
-def _findings(
-    column: Column, case: Case, defects: Sequence[Failure], answers: Answers
-) -> Mapping[Question, Finding | None]:
+def _findings(column: Column, case: Case, defects: Sequence[Failure], answers: Answers) -> Asked:
     case = replace(case, **column.changes)
     if column.topic is Topic.DEFECT:
         questions = [_about(failure) for failure in defects if concerns(case, failure)]
@@ -332,38 +333,27 @@ NOT_RECORDED = Words(Grave.OPEN, "not recorded")
 NONE_KNOWN = Words(Grave.NOTHING, "none known")
 
 
-@dataclass(frozen=True)
-class _Phrases:
-    """The words of an answer: what happens if the property fails, what does not if it holds, and who permits it."""
-
-    happens: str
-    never: str
-    permits: str
-
-
-PHRASES: Mapping[Topic, _Phrases] = {
-    Topic.LOSS: _Phrases("lost", "no loss", ALLOWED),
-    Topic.POWER: _Phrases("lost", "no loss", "not promised"),
-    Topic.POWER_OF_ALL: _Phrases("lost", "no loss", "not promised"),
-    Topic.DISK: _Phrases("lost", "no loss", "not promised"),
-    Topic.DUPLICATES: _Phrases("appears twice", "no duplicate", ALLOWED),
-    Topic.ORDER: _Phrases("out of order", "in order", ALLOWED),
-    Topic.TRANSACTIONS: _Phrases("a promise breaks", "every promise holds", ALLOWED),
+_PHRASES = {
+    **dict.fromkeys((Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK), ("lost", "no loss")),
+    Topic.DUPLICATES: ("appears twice", "no duplicate"),
+    Topic.ORDER: ("out of order", "in order"),
+    Topic.TRANSACTIONS: ("a promise breaks", "every promise holds"),
 }
+"""What happens if the property of a question fails, and what does not happen if it holds."""
 
 
 def said(topic: Topic, finding: Finding | None) -> Words:
     """Say the answer to a question other than those about brokers that are down and about known defects."""
     if finding is None:
         return NOT_RECORDED
-    phrases = PHRASES[topic]
+    happens, never = _PHRASES[topic]
     if finding.fails:
-        when = f"{phrases.happens} after {counted(finding.depth or 0, 'step')}"
+        when = f"{happens} after {counted(finding.depth or 0, 'step')}"
         if finding.word is Word.PERMITTED:
             # Without acks=all, a record is lost before anything else fails, without a loss of power or of a disk.
             entries = "" if finding.history is None else finding.history.configuration
-            permits = phrases.permits if any(f"{name}=" in entries for name in LOSSES) else ALLOWED
-            return Words(Grave.ALLOWED, f"{when}: {permits}")
+            needs_loss = any(f"{name}=" in entries for name in LOSSES)
+            return Words(Grave.ALLOWED, f"{when}: {'not promised' if needs_loss else ALLOWED}")
         return Words(Grave.BROKEN, f"{when}, against Kafka's promise")
     if finding.word is Word.NOT_APPLICABLE:
         return NOT_ASKED
@@ -371,8 +361,8 @@ def said(topic: Topic, finding: Finding | None) -> Words:
         return Words(Grave.OPEN, f"not decided; {reached(finding)}" if finding.parts else "not decided")
     depth = finding.least_depth
     if depth is None:
-        return Words(Grave.TO_THE_END, f"{phrases.never}, to the end")
-    return Words(Grave.TO_DEPTH, f"{phrases.never} to depth {depth}")
+        return Words(Grave.TO_THE_END, f"{never}, to the end")
+    return Words(Grave.TO_DEPTH, f"{never} to depth {depth}")
 
 
 def reached(finding: Finding) -> str:
@@ -384,7 +374,7 @@ def reached(finding: Finding) -> str:
 # ------------------------------------------------------------------------------------------------------- brokers down
 
 
-def available(findings: Mapping[Question, Finding | None]) -> Words:
+def available(findings: Asked) -> Words:
     """Say with how many brokers down something works: for every set of so many, and for how many larger sets."""
     works = -1
     for question in sorted(findings):
@@ -407,7 +397,7 @@ def available(findings: Mapping[Question, Finding | None]) -> Words:
     return Words(Grave.FACT, _works(works)) if works >= 0 else NOT_ASKED
 
 
-def survived(findings: Mapping[Question, Finding | None]) -> Words:
+def survived(findings: Asked) -> Words:
     """Say how many brokers can be lost, whichever they are; questions are about 1, 2, ... lost brokers."""
     if not findings:
         return NOT_ASKED
@@ -430,8 +420,7 @@ def _up_to(lost: int) -> str:
 
 
 def _works(most: int) -> str:
-    """With how many brokers down something works."""
-    return "" if most < 0 else "only with all brokers up" if most == 0 else f"with up to {most} down"
+    return f"with up to {most} down" if most else "only with all brokers up"
 
 
 # ------------------------------------------------------------------------------------------------------ known defects
@@ -455,7 +444,7 @@ class Exposures:
     """The least depth to which the others were searched (None: to the end)."""
 
 
-def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
+def exposures(findings: Asked) -> Exposures:
     """Sort the findings about known failures that concern a case."""
     recorded = {question.name: finding for question, finding in findings.items() if finding is not None}
     fails = [name for name, finding in recorded.items() if is_exposed(named(name), finding)]
@@ -494,28 +483,14 @@ def said_of(sorted_out: Exposures) -> Words:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A short link in a cell: the number of a known failure, with its title."""
-
-    text: str
-    address: str
-    title: str
-
-
-@dataclass(frozen=True)
 class Cell:
-    """One answer: its words, the page that shows it, links to known failures, and a remark with further links."""
+    """One answer: its words, the page that shows it, names of known failures, and a remark with further names."""
 
     words: Words
     address: str
-    marks: tuple[Mark, ...] = ()
+    failures: tuple[str, ...] = ()
     remark: str = ""
-    beside: tuple[Mark, ...] = ()
-
-    @property
-    def links(self) -> tuple[Mark, ...]:
-        """All links to known failures."""
-        return (*self.marks, *self.beside)
+    beside: tuple[str, ...] = ()
 
 
 class Status(Enum):
@@ -641,8 +616,6 @@ class Spelling:
 
 # --- Cells ---
 
-Asked = Mapping[Question, Finding | None]
-
 
 @dataclass(frozen=True)
 class Cells:
@@ -678,19 +651,13 @@ class Cells:
         sorted_out = exposures(findings)
         failures = [(named(question.name), finding) for question, finding in findings.items() if finding is not None]
         labels = [(f"{failure.number} {failure.title}", finding) for failure, finding in failures]
-        beside = tuple(_mark(name) for name in sorted_out.beside)
         return Cell(
             said_of(sorted_out),
             self.searches.address(column.asks, labels),
-            tuple(_mark(name) for name in (sorted_out.defects or sorted_out.open)),
-            "with a loss of power or of a disk:" if beside else "",
-            beside,
+            sorted_out.defects or sorted_out.open,
+            "with a loss of power or of a disk:" if sorted_out.beside else "",
+            sorted_out.beside,
         )
-
-
-def _mark(name: str) -> Mark:
-    failure = named(name)
-    return Mark(failure.number, address_of(name), failure.title)
 
 
 def _remark(column: Column, finding: Finding) -> str:

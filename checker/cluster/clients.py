@@ -40,6 +40,8 @@ IDEMPOTENCE = "enable.idempotence"
 TRANSACTIONAL_ID = "transactional.id"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
+_DEFAULT_GIVES_WAY_SINCE = ("3.0.1", "3.1.1", "3.2")
+
 
 @dataclass(frozen=True)
 class Producer:
@@ -107,22 +109,8 @@ def _numbering(release: Version) -> Mapping[str, int]:
     }
 
 
-@dataclass(frozen=True)
-class _Obstacle:
-    """A given setting that conflicts with idempotence, the value that idempotence needs, and the cure."""
-
-    given: GivenSetting
-    need: str
-    cure: str
-
-
 class _Rules(RoleSettings):
     """The rules of one Kafka release, applied to the given settings of producers."""
-
-    @property
-    def gives_way(self) -> bool:
-        """Whether the default idempotence gives way to other settings."""
-        return self.release.has_patch("3.0.1") and (self.release.has_patch("3.1.1") or not self.release.has("3.1"))
 
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the value of a key; an absent value becomes `needed` (None: any), which the setting `wants` needs."""
@@ -136,25 +124,23 @@ class _Rules(RoleSettings):
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         if explicit and not explicit.value:
             if identified:
-                raise self._refusal(
-                    explicit,
-                    f"{identified.spelled} ({identified.source}) needs enable.idempotence=true",
-                    "write enable.idempotence=true, or leave transactional.id out",
-                )
+                because = f"{identified.spelled} ({identified.source}) needs enable.idempotence=true"
+                cure = "write enable.idempotence=true, or leave transactional.id out"
+                raise self._refusal(explicit, because, cure)
             return explicit.in_effect, None
-        if self.gives_way and not explicit:
+        if not explicit and self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE):
             return self._idempotence_by_default(identified), identified
         wants = explicit or identified
         if wants is None:
             note = ", true, has no effect (KAFKA-13598)" if self.release.has("3.0") else ""
             return _idempotence(False, default_of(self.release) + note), None
-        for obstacle in self._obstacles():
+        for given, need, cure in self._obstacles():
             if wants is explicit:
                 because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = "leave transactional.id out"
-            raise self._refusal(obstacle.given, f"{because} needs {obstacle.need}", f"{obstacle.cure}, or {undo}")
+            raise self._refusal(given, f"{because} needs {need}", f"{cure}, or {undo}")
         if wants is explicit:
             return wants.in_effect, wants
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
@@ -164,34 +150,31 @@ class _Rules(RoleSettings):
 
         Since 4.0 too many requests in flight are refused, also if another setting disables it (KAFKA-17927)."""
         obstacles = list(self._obstacles())
-        for obstacle in obstacles:
-            if obstacle.given.key == IN_FLIGHT and self.release.has("4.0"):
-                because = f"enable.idempotence=true ({default_of(self.release)}) needs {obstacle.need}"
+        for given, need, cure in obstacles:
+            if given.key == IN_FLIGHT and self.release.has("4.0"):
+                because = f"enable.idempotence=true ({default_of(self.release)}) needs {need}"
                 undo = "" if identified else ", or write enable.idempotence=false"
-                raise self._refusal(obstacle.given, because, obstacle.cure + undo)
+                raise self._refusal(given, because, cure + undo)
         if not obstacles:
             return _idempotence(True, default_of(self.release))
-        obstacle = obstacles[0]
+        given, _, cure = obstacles[0]
         if identified:
-            raise self._refusal(
-                obstacle.given,
-                f"it disables idempotence, which {identified.spelled} ({identified.source}) needs",
-                f"{obstacle.cure}, or leave transactional.id out",
-            )
-        return _idempotence(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
+            because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
+            raise self._refusal(given, because, f"{cure}, or leave transactional.id out")
+        return _idempotence(False, f"disabled because of {given.spelled} in {given.source}")
 
-    def _obstacles(self) -> Iterator[_Obstacle]:
-        """Yield the given settings that conflict with idempotence."""
+    def _obstacles(self) -> Iterator[tuple[GivenSetting, str, str]]:
+        """Yield the given settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield _Obstacle(retries, "retries above 0", "leave retries out")
+            yield retries, "retries above 0", "leave retries out"
         if acks and acks.value != "all":
-            yield _Obstacle(acks, "acks=all", "write acks=all")
+            yield acks, "acks=all", "write acks=all"
         if in_flight and not self.release.has("1.0") and in_flight.value != 1:
-            yield _Obstacle(in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1")
+            yield in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1"
         elif in_flight and in_flight.value > MOST_IN_FLIGHT:
             most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
-            yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
+            yield in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}"
 
     def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
         return PropertiesError(
@@ -211,11 +194,8 @@ class _Rules(RoleSettings):
                 f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
                 f"write {DELIVERY_TIMEOUT}={linger + request} or more",
             )
-        return [
-            given.in_effect.means(
-                "limits the resends of a record; the model has no clock, so any resend can be the last"
-            )
-        ]
+        says = "limits the resends of a record; the model has no clock, so any resend can be the last"
+        return [given.in_effect.means(says)]
 
 
 def _idempotence(value: bool, source: str) -> Setting[bool]:
@@ -235,7 +215,6 @@ ISOLATION_LEVEL = "isolation.level"
 OFFSET_RESET = "auto.offset.reset"
 CLIENT_RACK = "client.rack"
 REPLICA_SELECTOR = "replica.selector.class"
-_READS_THE_LEADER = ".LeaderSelector"
 
 _WORDS_OF_THE_OLD_CONSUMER = {"smallest": "earliest", "largest": "latest"}
 
@@ -311,20 +290,15 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
     setting, given = own.setting(OFFSET_RESET), own.given(OFFSET_RESET)
     if given is None:
         return setting
-    if setting.value in _WORDS_OF_THE_OLD_CONSUMER:
-        policy = _WORDS_OF_THE_OLD_CONSUMER[setting.value]
-        if own.release.has("2.0"):
-            raise PropertiesError(
-                f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
-                f"only the old consumers before 2.0 knew that value; write {OFFSET_RESET}={policy}"
-            )
-        return replace(setting, value=policy)
-    if setting.value.startswith(BY_DURATION) and not own.release.has("4.0"):
-        raise PropertiesError(
-            f"{given.source}: {given.spelled}: a consumer of Kafka {own.release} refuses to start with it, because "
-            f"{BY_DURATION} came with 4.0; write earliest, latest or none"
-        )
-    return setting
+    policy, why = _WORDS_OF_THE_OLD_CONSUMER.get(setting.value, setting.value), ""
+    if policy != setting.value and own.release.has("2.0"):
+        why = f"only the old consumers before 2.0 knew that value; write {OFFSET_RESET}={policy}"
+    elif setting.value.startswith(BY_DURATION) and not own.release.has("4.0"):
+        why = f"{BY_DURATION} came with 4.0; write earliest, latest or none"
+    if why:
+        refuses = f"a consumer of Kafka {own.release} refuses to start with it"
+        raise PropertiesError(f"{given.source}: {given.spelled}: {refuses}, because {why}")
+    return replace(setting, value=policy)
 
 
 def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:
@@ -332,7 +306,7 @@ def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list
     and these settings."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
-    selects = selector is not None and selector.text != "" and not selector.text.endswith(_READS_THE_LEADER)
+    selects = selector is not None and selector.text != "" and not selector.text.endswith(".LeaderSelector")
     has_rack = rack is not None and rack.text != ""
     reads = selects and has_rack
     meaning = "consumers may read from followers" if reads else "consumers read from the leader"

@@ -95,11 +95,6 @@ class Cluster:
         """The reason why the files allow no answer, or None."""
         return None if self.is_replication_given else NO_REPLICAS_GIVEN
 
-    @property
-    def can_acknowledge_acks_all(self) -> bool:
-        """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
-        return self.min_insync_replicas.value <= self.replication_factor.value
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -409,7 +404,6 @@ _ELR = (
     " upgrade --release-version; give the output of kafka-features describe, or eligible.leader.replicas.version=0 in a"
     " broker's file if they are off"
 )
-_UNRELEASED = f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
 _BY_HAND = (
     "somebody who elects uncleanly by hand (kafka-leader-election): KRaft controllers act on"
     " unclean.leader.election.enable=true since 3.9 (KAFKA-12670)"
@@ -431,7 +425,7 @@ def _assumptions(
     if versions.doubt:
         yield versions.doubt
     if versions.release.release_name == UNRELEASED:
-        yield _UNRELEASED
+        yield f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
     if generation.assumes_elr:
         yield _ELR
     if least.assumed:

@@ -75,11 +75,6 @@ class Partition:
         """The name of the partition in Kafka's log lines."""
         return f"{self.topic}-{self.number}"
 
-    @property
-    def state(self) -> tuple[object, ...]:
-        """What two descriptions of the partition have to agree on."""
-        return self.leader, self.replicas, self.isr
-
 
 @dataclass
 class Contents:
@@ -137,10 +132,8 @@ _NOISE = re.compile(
     r"|(?:Quota|SCRAM credential) configs for "
 )
 
-
 _TOOLS = "kafka-topics, kafka-configs or kafka-features"
 _COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
-
 
 _CUT_SETTING = re.compile(r"\s+[a-z][a-z.]*(?:=.*)?")
 _FIRST_WORDS = (
@@ -267,7 +260,7 @@ class Reader:
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
         old = self.contents.partitions.get((topic, number))
-        if old is not None and old.state != new.state:
+        if old is not None and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
             raise PropertiesError(
                 f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
             )
@@ -401,9 +394,10 @@ def _fields(line: str) -> dict[str, str]:
     return dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
-def is_described(lines: Sequence[str]) -> bool:
-    """Whether the first line, apart from noise, is a tool's, and not a setting of a property file."""
-    for line in lines:
+def shows_a_cluster(path: Path) -> bool:
+    """Whether the first line of a file, apart from noise, is that of one of Kafka's tools, and not a setting of a
+    property file. Raises PropertiesError."""
+    for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
         labels, text = _fields(line), line.strip()
@@ -473,11 +467,6 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
         text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
         Reader(path, contents).read(LINE_END.split(text))
     return _described(contents, topic) if names else Described()
-
-
-def shows_a_cluster(path: Path) -> bool:
-    """Whether a file has the output of one of Kafka's tools, and is not a property file. Raises PropertiesError."""
-    return is_described(LINE_END.split(read_text(path)))
 
 
 # --- Topics -----------------------------------------------------------------------------------------------------------

@@ -72,18 +72,14 @@ _RULES = (
     _Rule("ELR", ("off", "on"), "4.1", lambda _, __, has_elr: has_elr),
 )
 
-
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 
 # The first release of each generation with ZooKeeper; from 2.7 on, the inter-broker protocol may choose 2.8 instead.
 _WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11"), ("0.9.0", "0.10"))
-_OLDEST = "0.8"
 
 _ALTER_PARTITION = "2.7-IV2"
 """The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
-
-_TRUNCATION_ON_FETCH = "2.7-IV1"
 
 # How followers truncate, oldest first: the switch, the first inter-broker protocol, the generations, and in words.
 _TRUNCATIONS = (
@@ -103,11 +99,8 @@ _OF_2_0_1 = {
     "OUT_OF_RANGE_HALTS": "off",
 }
 
-_REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
-
 # Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
-
 
 _Reading = tuple[str, dict[str, str], str | None]
 """A generation, the switches in which a cluster differs from it, and the reason why the cluster is not modelled."""
@@ -177,7 +170,6 @@ def read_generation(
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
-    """Return which generation is taken, and why."""
     marked = ""
     if _is_newer_than_modelled(versions):
         marked = ", the newest one modelled,"
@@ -200,18 +192,18 @@ def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
         return ("2.8", _switches_of_2_8(release), None), differs
-    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), _OLDEST)
+    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), "0.8")
     switches: dict[str, str] = {}
     differs, why = "", None
     if protocol == "2.0" and release.has_patch("2.0.1"):
         switches |= _OF_2_0_1
-        differs = f", with {_REPAIRED_IN_2_0_1}"
+        differs = ", with the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
     if release.has("2.7"):
         switches["EPOCH_ENTRY_AT_END_DROPPED"] = "on"
         differs = f", in which leaders write the ISR themselves before {_ALTER_PARTITION}"
     if release.has("3.7"):
         switches["HW_MINISR_GATE"] = "on"
-    if release.has("2.8") and agreed.has(_TRUNCATION_ON_FETCH):
+    if release.has("2.8") and agreed.has("2.7-IV1"):
         why = f"inter.broker.protocol.version {agreed}, truncation on fetch without AlterPartition, is not modelled"
     own = next(number for number, (*_, protocols, _) in enumerate(_TRUNCATIONS) if protocol in protocols)
     newest = max(number for number, (_, first, *_) in enumerate(_TRUNCATIONS) if agreed.has(first))
@@ -247,7 +239,6 @@ def _is_kraft_preview(versions: Versions) -> bool:
 
 
 def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
-    """Return the generation of a KRaft cluster."""
     release = versions.release
     why = None
     if _is_newer_than_modelled(versions):

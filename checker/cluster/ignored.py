@@ -63,35 +63,36 @@ Keys = Sequence[tuple[Role, str]]
 
 # Settings that could change the answer, but whose mechanism is not modelled yet.
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
-_FLUSH = "only a flush after every record is modelled: a power loss can lose everything appended since the start"
 _TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
-_RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
-_MIGRATION = "a migration to KRaft is not modelled"
-_PREFERRED = "the model has no clock: with auto.leader.rebalance.enable leadership can move at any time"
-_SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
-_OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
-_COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
 _ELR_PREVIEW = "eligible leader replicas before 4.0 are not modelled"
 TO_BE_DELETED = "the topic is marked for deletion: the answer is for a topic that stays"
 _MAY_MATTER = frozenset({_COMPACTION, _TIERED, _ELR_PREVIEW, TO_BE_DELETED})
 _KEYS_NOT_MODELLED = {
     _COMPACTION: "cleanup.policy log.cleanup.policy",
-    _FLUSH: "flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms",
+    "only a flush after every record is modelled: a power loss can lose everything appended since the start": """
+        flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms
+    """,
     _TIERED: "remote.storage.enable remote.log.storage.system.enable",
     _ELR_PREVIEW: "eligible.leader.replicas.enable",
-    _MIGRATION: "zookeeper.metadata.migration.enable",
-    _PREFERRED: "leader.imbalance.check.interval.seconds leader.imbalance.per.broker.percentage",
-    _SHUTDOWN: """
+    "a migration to KRaft is not modelled": "zookeeper.metadata.migration.enable",
+    "the model has no clock: with auto.leader.rebalance.enable leadership can move at any time": """
+        leader.imbalance.check.interval.seconds leader.imbalance.per.broker.percentage
+    """,
+    "a controlled shutdown is not modelled as a separate step": """
         controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
     """,
-    _OFFSETS_TOPIC: "offsets.commit.required.acks offsets.topic.replication.factor",
-    _COMMITTED_OFFSETS: "auto.commit.enable auto.commit.interval.ms enable.auto.commit",
+    "the topic of consumer offsets, which has its own replicas, is not modelled": """
+        offsets.commit.required.acks offsets.topic.replication.factor
+    """,
+    "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position": """
+        auto.commit.enable auto.commit.interval.ms enable.auto.commit
+    """,
     "time is not modelled: a leader that has forgotten an idle producer no longer recognises its resends": """
         producer.id.expiration.ms
     """,
     "time is not modelled: a coordinator that has forgotten an idle transactional.id does not fence its producers "
     "(before 3.4 leaders forget idle producers by this time, too)": "transactional.id.expiration.ms",
-    _RETENTION: """
+    "retention is not modelled: the answer is for records that are not deleted yet": """
         local.retention.bytes local.retention.ms log.local.retention.bytes log.local.retention.ms log.retention.bytes
         log.retention.hours log.retention.minutes log.retention.ms retention.bytes retention.ms
     """,
@@ -111,10 +112,6 @@ _KEYS_OF_TRANSACTIONS = """
     transaction.state.log.replication.factor transaction.timeout.ms transaction.version
 """
 _OF_TRANSACTIONS = frozenset(_KEYS_OF_TRANSACTIONS.split())
-
-_OF_PARTITIONS = "partitioner."
-_INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
-"""How the keys of a mechanism begin."""
 
 _VALUES_ASSUMED = {
     "delete": "cleanup.policy log.cleanup.policy",
@@ -172,11 +169,11 @@ def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting |
         return WhyIgnored.ASSUMED, "is what the model assumes"
     if given.key in _OF_TRANSACTIONS:
         return WhyIgnored.NO_TRANSACTIONS, "concerns transactions only"
-    if given.key.startswith(_OF_PARTITIONS):
+    if given.key.startswith("partitioner."):
         return WhyIgnored.PARTITIONS, "chooses a record's partition; Kafka promises no order across partitions"
     if given.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[given.key]
-    if given.key.startswith(_INTERNAL_TOPICS):
+    if given.key.startswith(("offsets.", "transaction.state.log.")):
         return WhyIgnored.NO_BEARING, "concerns an internal topic, not this one"
     return WhyIgnored.NO_BEARING, "has no bearing on replication"
 

@@ -32,8 +32,6 @@ T = TypeVar("T")
 WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
 """The characters that Java's String.trim removes; Kafka trims every value."""
 
-PROCESS_ROLES = "process.roles"
-
 OF_CONTROLLERS = frozenset({"auto.leader.rebalance.enable", "unclean.leader.election.enable"})
 """Keys of brokers on which the controllers of a KRaft cluster act: the files of other processes do not count."""
 
@@ -150,7 +148,7 @@ class Settings:
 
     def _layer(self, section: Section) -> Layer:
         """The layer of a section, after noting the roles of its process."""
-        roles = next((line.value for line in section.properties if line.key == PROCESS_ROLES), "")
+        roles = next((line.value for line in section.properties if line.key == "process.roles"), "")
         is_broker, is_controller = "broker" in roles, "controller" in roles
         if is_controller:
             self.controllers.append(section.member)

@@ -24,7 +24,6 @@ from isrcheck.checker.cluster.releases import (
     first_release,
     releases,
     version_of_binaries,
-    version_of_inter_broker_protocol,
     version_of_metadata,
 )
 from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
@@ -43,8 +42,6 @@ TRANSACTION_VERSION = (Role.BROKER, "transaction.version")
 _PROCESS_ROLES = (Role.BROKER, "process.roles")
 _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
-
-_OF_ZOOKEEPER = "zookeeper."
 
 ASSUMED = "assumed: "
 """How the source of an assumed mode begins."""
@@ -143,7 +140,7 @@ def read_versions(
     """Determine the versions and the mode of a cluster. Raises PropertiesError if two sources contradict each other."""
     option = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
     metadata = _metadata(settings, metadata_version)
-    inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL), version_of_inter_broker_protocol)
+    inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL))
     shown = _mode_shown(settings, metadata, evidence)
     inter_broker_counts = inter_broker
     if shown and shown.value is Mode.KRAFT and inter_broker:
@@ -242,14 +239,14 @@ def _option(name: str, text: str | None, read: Callable[[str], Version]) -> Sett
         raise PropertiesError(f"{name}: {error}") from None
 
 
-def _of_key(given: GivenSetting | None, read: Callable[[str], Version]) -> Setting[Version] | None:
-    return Setting(read(given.text), given.source) if given else None
+def _of_key(given: GivenSetting | None) -> Setting[Version] | None:
+    return Setting(given.value, given.source) if given else None
 
 
 def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
     """Return metadata.version, from the command line (`text`) or from a file."""
     option = _option(METADATA_VERSION_GIVEN, text, version_of_metadata)
-    in_file = _of_key(settings.get(*METADATA_VERSION), version_of_metadata)
+    in_file = _of_key(settings.get(*METADATA_VERSION))
     if option and in_file and option.value != in_file.value:
         raise PropertiesError(
             f"{in_file.source}: metadata.version={in_file.value} contradicts {METADATA_VERSION_GIVEN} {option.value}; "
@@ -313,7 +310,7 @@ def _zookeeper_shown(
         return None
     for given in settings:
         key = given.role, given.key
-        if given.role is Role.BROKER and given.key.startswith(_OF_ZOOKEEPER) and given.text and key != _MIGRATION:
+        if given.role is Role.BROKER and given.key.startswith("zookeeper.") and given.text and key != _MIGRATION:
             return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}")
     return None
 
@@ -387,7 +384,6 @@ def _assumed(
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
-    """Return the newest of these releases."""
     for release in shown:
         if version_of_binaries(release.value).is_newer_than(least.value):
             least = Setting(version_of_binaries(release.value), release.source)

@@ -9,26 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from isrcheck.checker.command import table
 from isrcheck.checker.command.options import EVERYTHING_ELSE, Form, Options
-from isrcheck.checker.command.table import (
-    CONFIG,
-    DESCRIBE,
-    DOCTOR,
-    EXAMPLES,
-    FAILURES,
-    FILES,
-    MATRIX,
-    MODEL,
-    MUTATE,
-    NO_REPORT,
-    OF_A_MODEL,
-    PUBLISHED,
-    SIMULATE_WITH,
-    SIMULATION,
-    SWEEP,
-    TABLES_WITH,
-    TOPIC_NAME_ALONE,
-)
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import Option, alike, count, folder, whole_number
 from isrcheck.models.messages import UsageError
@@ -42,14 +24,13 @@ NAME_ONE_ALONE = (
 )
 ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: check kafka --protocol 2.1 {typed}"
 
-SIMULATED = frozenset(OF_A_MODEL) | {option.name for option in SIMULATION}
+SIMULATED = frozenset(table.OF_A_MODEL) | {option.name for option in table.SIMULATION}
 SIMULATED |= {"--engine", "--memory", "--threads", "--seconds", "--no-deadlock"}
 SIMULATED |= {"--strict", "--json", "--out", "--report"}
 """The options that have an effect on a simulation."""
 
 
 def _refuse_for_simulation(options: Options) -> None:
-    """Raise UsageError for options that do not go with a simulation, or for parts of its options."""
     own = options.own
     if own["simulate"] is None:
         for name in ("depth", "seed", "weight"):
@@ -68,7 +49,6 @@ def _refuse_for_simulation(options: Options) -> None:
 
 
 def _refuse_for_model(options: Options) -> None:
-    """Raise UsageError for options that the selected engine does not support."""
     _refuse_for_simulation(options)
     engine = options.search.engine
     if engine in ("z3", "all") and options.limits.depth is None:
@@ -92,13 +72,13 @@ def _refuse_for_comparison(options: Options) -> None:
 
 def _refuse_for_mutants(options: Options) -> None:
     if options.model.target is None:
-        raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
+        raise UsageError(f"{table.MUTATE} takes a model, as in: check {table.MUTATE} kafka --protocol 2.1")
 
 
-_WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
+_WITHOUT_MODEL = dict.fromkeys(table.OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
 
 _MATRIX = Form(
-    name=MATRIX,
+    name=table.MATRIX,
     module="isrcheck.checker.comparisons.matrix",
     usage={"check [--bound N]": "every generation against every property: the matrix"},
     examples=("check --bound 6",),
@@ -107,22 +87,22 @@ _MATRIX = Form(
 )
 
 _PUBLISHED = Form(
-    name=PUBLISHED,
+    name=table.PUBLISHED,
     module="isrcheck.checker.comparisons.published",
     usage={"check published": "published models, compared with TLC's figures"},
-    refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
+    refusals=_WITHOUT_MODEL | {"--report": table.NO_REPORT},
     rest=NAME_ONE_ALONE,
     refuse=_refuse_for_comparison,
 )
 
 _EXAMPLES = replace(
     _PUBLISHED,
-    name=EXAMPLES,
+    name=table.EXAMPLES,
     usage={"check examples/tla": "public TLA+ examples, compared with TLC's figures"},
 )
 
 _MODEL = Form(
-    name=MODEL,
+    name=table.MODEL,
     module="isrcheck.checker.forms.model",
     usage={
         "check MODEL [--protocol P] [--bound N] ...": "one model (kafka, published/kip_101, ...)",
@@ -130,15 +110,15 @@ _MODEL = Form(
         "check MODEL --counterexamples K [--bound N]": "several counterexamples with different causes",
         "check MODEL --simulate N --depth D": "random walks, for bounds that are too large to search",
     },
-    own=SIMULATION,
-    goes_with=SIMULATE_WITH,
+    own=table.SIMULATION,
+    goes_with=table.SIMULATE_WITH,
     examples=("check kafka --protocol 0.10 --bound 6",),
     refuse=_refuse_for_model,
 )
 
 _MUTATE = Form(
-    name=MUTATE,
-    word=MUTATE,
+    name=table.MUTATE,
+    word=table.MUTATE,
     module="isrcheck.checker.forms.mutants",
     usage={"check mutate MODEL [--bound N] ...": "remove each guard in turn: which property detects it?"},
     examples=(
@@ -149,7 +129,7 @@ _MUTATE = Form(
     as_in="check mutate kafka --protocol 2.1",
     refusals={
         **dict.fromkeys(
-            (*FILES, DESCRIBE),
+            (*table.FILES, table.DESCRIBE),
             "{option} does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
         ),
         **dict.fromkeys(ENGINE, "{typed} does not go with mutate: mutants are searched explicitly; leave {option} out"),
@@ -157,7 +137,7 @@ _MUTATE = Form(
             ("--continue", "--strict"),
             "{option} does not go with mutate: each search ends at the first worse verdict; leave {option} out",
         ),
-        "--report": NO_REPORT,
+        "--report": table.NO_REPORT,
     },
     refuse=_refuse_for_mutants,
 )
@@ -174,7 +154,8 @@ def _refuse_for_cluster(options: Options) -> None:
         raise UsageError(
             f"{options.form.name} is for a cluster, {options.model.target} is a model: give only one of them"
         )
-    _refuse_topic_name(options)
+    if options.cluster.topic_name is not None and not options.cluster.describe:
+        raise UsageError(table.TOPIC_NAME_ALONE)
 
 
 def _refuse_for_doctor(options: Options) -> None:
@@ -187,13 +168,8 @@ def _refuse_for_doctor(options: Options) -> None:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
 
 
-def _refuse_topic_name(options: Options) -> None:
-    if options.cluster.topic_name is not None and not options.cluster.describe:
-        raise UsageError(TOPIC_NAME_ALONE)
-
-
 _CONFIG = Form(
-    name=CONFIG,
+    name=table.CONFIG,
     module="isrcheck.checker.answers.doctor",
     usage={"check --config FILE [--config FILE ...]": "Kafka's .properties files -> can this cluster lose a record?"},
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
@@ -210,7 +186,7 @@ _CONFIG = Form(
 
 _DESCRIBE = replace(
     _CONFIG,
-    name=DESCRIBE,
+    name=table.DESCRIBE,
     usage={
         "check --describe FILE [--config FILE ...]": "output of kafka-topics --describe -> the answer for every topic"
     },
@@ -219,8 +195,8 @@ _DESCRIBE = replace(
 
 _DOCTOR = replace(
     _CONFIG,
-    name=DOCTOR,
-    word=DOCTOR,
+    name=table.DOCTOR,
+    word=table.DOCTOR,
     usage={
         "isrcheck doctor FILE [FILE ...]": "can this cluster lose a record, and what to change? (files of both kinds)"
     },
@@ -332,7 +308,7 @@ _GRAPH = Form(
     as_in=GRAPH_OF_KAFKA,
     own=_GRAPH_OPTIONS,
     goes_with=f"{{option}} goes with {GRAPH}, as in: {GRAPH_OF_TWO_PHASE_COMMIT}",
-    takes=frozenset({"--bound", *OF_A_MODEL, "--memory", "--seconds", "--no-deadlock", "--json"}),
+    takes=frozenset({"--bound", *table.OF_A_MODEL, "--memory", "--seconds", "--no-deadlock", "--json"}),
     refusals={
         EVERYTHING_ELSE: (
             f"{{typed}} does not go with {GRAPH}, which draws the states of one model: leave the option out"
@@ -346,31 +322,31 @@ _GRAPH = Form(
 SWEPT = "kafka"
 """The model of a sweep if the command names no model."""
 
-NOT_SWEPT = f"{{typed}} does not go with {SWEEP}, which searches one model explicitly; leave the option out"
+NOT_SWEPT = f"{{typed}} does not go with {table.SWEEP}, which searches one model explicitly; leave the option out"
 
 
 def _refuse_for_sweep(options: Options) -> None:
     if not options.own["vary"]:
         raise UsageError(
-            f"{SWEEP} needs --vary, as in: check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2"
+            f"{table.SWEEP} needs --vary, as in: check {table.SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2"
         )
     if options.search.engine not in ("local", "spark"):
         raise UsageError(NOT_SWEPT.format(typed=f"--engine {options.search.engine}"))
 
 
 _SWEEP = Form(
-    name=SWEEP,
-    word=SWEEP,
+    name=table.SWEEP,
+    word=table.SWEEP,
     module="isrcheck.checker.sweep.table",
     usage={
         "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a safety table over configurations"
     },
     examples=(
-        f"check {SWEEP} kafka --vary acks=0,1,all --bound 4",
-        f"check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
-        f"check {SWEEP} --vary protocol=0.10,2.1 --bound 4 --out sweeps",
+        f"check {table.SWEEP} kafka --vary acks=0,1,all --bound 4",
+        f"check {table.SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
+        f"check {table.SWEEP} --vary protocol=0.10,2.1 --bound 4 --out sweeps",
     ),
-    as_in=f"check {SWEEP} kafka --vary acks=0,1,all",
+    as_in=f"check {table.SWEEP} kafka --vary acks=0,1,all",
     own=(
         Option(
             "--vary KEY=V1,V2",
@@ -378,9 +354,10 @@ _SWEEP = Form(
             is_repeated=True,
         ),
     ),
-    goes_with=f"--vary goes with {SWEEP}, as in: check {SWEEP} kafka --vary {{value}}",
+    goes_with=f"--vary goes with {table.SWEEP}, as in: check {table.SWEEP} kafka --vary {{value}}",
     refusals=dict.fromkeys(
-        (*FILES, DESCRIBE), f"{{option}} does not go with {SWEEP}, which searches one model; leave the option out"
+        (*table.FILES, table.DESCRIBE),
+        f"{{option}} does not go with {table.SWEEP}, which searches one model; leave the option out",
     )
     | {"--prove": NOT_SWEPT},
     refuse=_refuse_for_sweep,
@@ -393,8 +370,8 @@ OWN_BOUNDS = "{option} does not go with failures: each failure has bounds of its
 SEARCHED_HERE = "{typed} does not go with failures, which are searched explicitly; leave {option} out"
 
 _FAILURES = Form(
-    name=FAILURES,
-    word=FAILURES,
+    name=table.FAILURES,
+    word=table.FAILURES,
     module="isrcheck.checker.failures.run",
     usage={"check failures [ID ...]": "the library of known failures: each found, and gone with its repair"},
     examples=(
@@ -408,13 +385,13 @@ _FAILURES = Form(
     " OUT.html",
     refusals={
         **dict.fromkeys(
-            (*FILES, DESCRIBE), "{option} does not go with failures, which have configurations of their own"
+            (*table.FILES, table.DESCRIBE), "{option} does not go with failures, which have configurations of their own"
         ),
-        **dict.fromkeys((*OF_A_MODEL, "--bound"), OWN_BOUNDS),
+        **dict.fromkeys((*table.OF_A_MODEL, "--bound"), OWN_BOUNDS),
         **dict.fromkeys(("--engine", "--prove", "--continue", "--counterexamples"), SEARCHED_HERE),
         "--strict": "--strict does not go with failures: what is permitted is recorded; leave --strict out",
-        "--tables": TABLES_WITH,
-        "--topic-name": TOPIC_NAME_ALONE,
+        "--tables": table.TABLES_WITH,
+        "--topic-name": table.TOPIC_NAME_ALONE,
         "--report": "--report does not go with failures; use --page DIR",
     },
 )
@@ -429,9 +406,11 @@ _FAMILY = Form(
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={
-        **dict.fromkeys((*FILES, DESCRIBE), "{option} does not go with family, whose models have cases of their own"),
         **dict.fromkeys(
-            (*OF_A_MODEL, "--bound"),
+            (*table.FILES, table.DESCRIBE), "{option} does not go with family, whose models have cases of their own"
+        ),
+        **dict.fromkeys(
+            (*table.OF_A_MODEL, "--bound"),
             "{option} does not go with family, whose cases are recorded; search the model itself, as in:"
             " check isr_by_lag {option} ...",
         ),
@@ -440,8 +419,8 @@ _FAMILY = Form(
             "{typed} does not go with family, whose cases are searched explicitly; leave {option} out",
         ),
         "--strict": "--strict does not go with family: what is permitted is recorded; leave --strict out",
-        "--tables": TABLES_WITH,
-        "--topic-name": TOPIC_NAME_ALONE,
+        "--tables": table.TABLES_WITH,
+        "--topic-name": table.TOPIC_NAME_ALONE,
         "--report": "--report goes with the matrix, one model, a sweep or a cluster; leave --report out",
     },
 )

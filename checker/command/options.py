@@ -51,47 +51,33 @@ class Form(Subcommand):
 
     word: str = ""
     """The first argument that selects the form; empty: other arguments select it."""
-
     usage: Mapping[str, str] = field(default_factory=dict)
     """Lines of the help: how the form is typed, and what it does."""
-
     as_in: str = ""
     """The example that messages show."""
-
     own: tuple[Option, ...] = ()
     """The options that only this form accepts."""
-
     goes_with: str = ""
     """The message for these options with any other form."""
-
     takes: frozenset[str] = frozenset()
     """The other options that it accepts, if `refusals` has a message for everything else."""
-
     refusals: Mapping[str, str] = field(default_factory=dict)
     """The error message for an option by its name, and by `EVERYTHING_ELSE` for all that are neither in `takes` nor in
     `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value} (z3) and {form}."""
-
     rest: str = ""
     """The message for options of a model, if the form takes no model."""
-
     refuse: Callable[[Options], None] = lambda options: None
     """Raises UsageError for values that the form does not accept."""
-
     usual_target: str | None = None
     """The model, if none is named."""
-
     seconds: float | None = None
     """The time limit of the whole command, if none is given."""
-
     most_threads: int = 1
     """The most threads, of which there is one for each core, if no number is given."""
-
     opens: bool = True
     """Whether `run` gets a session; otherwise, it gets an `OpenSession`."""
-
     files: str = ""
     """The help text of the arguments, if they are files and not a model."""
-
     answer_stands: bool = False
     """Whether the exit code is that of the answer even if a trace or a report could not be written."""
 
@@ -135,25 +121,18 @@ class SearchOptions:
 
     engine: str
     """`local`, `z3`, `all` or `spark`."""
-
     count_all: bool
     """Whether all violating states are counted, so that the search continues after the first."""
-
     prove: bool
     """Whether proofs for any depth are looked for."""
-
     symmetry: bool
     """Whether only one of several states that differ only in the names of elements is visited."""
-
     no_reduction: bool
     """Whether every state is visited."""
-
     counterexamples: int | None
     """How many counterexamples with different causes are looked for; None: one."""
-
     spark: SparkRequest
     """The options of a search on Spark, even without such a search."""
-
     disk: DiskRequest | None
     """The search on disk; None: in memory."""
 
@@ -164,16 +143,12 @@ class OutputOptions:
 
     folder: Path
     """The folder for traces."""
-
     tables: Path | None
     """The folder for Parquet tables."""
-
     as_json: bool
     """Whether one JSON object is printed instead of text."""
-
     details: bool
     """Whether every table and count is printed."""
-
     strict: bool
     """Whether PERMITTED failures count as violations."""
 
@@ -184,22 +159,16 @@ class ClusterOptions:
 
     files: tuple[tuple[str | None, Path], ...]
     """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
-
     describe: tuple[str, ...]
     """Files with the output of Kafka's tools."""
-
     topic_name: str | None
     """The topic in question."""
-
     kafka_version: str | None
     """The release of the brokers."""
-
     metadata_version: str | None
     """The metadata.version of a KRaft cluster."""
-
     fresh: bool
     """Whether the answer is searched, although it is recorded."""
-
     fail_on: frozenset[str] | None
     """The kinds of answers with which the command fails; None: as usual."""
 
@@ -210,26 +179,16 @@ class Options:
 
     words: tuple[str, ...]
     """The whole command."""
-
     form: Form
     """The chosen form."""
-
     model: ModelArguments
     """The model, and the words that may be options of the model."""
-
     limits: Limits
     """The limits of a search. Defaults: half of the machine's memory, one thread, no time limit, any depth; the form
     may have a default time limit and more threads."""
-
     search: SearchOptions
-    """How a model is searched."""
-
     output: OutputOptions
-    """What is printed and written."""
-
     cluster: ClusterOptions
-    """A cluster, as Kafka's own files and tools say."""
-
     own: Mapping[str, Any]
     """The values of the options that only one form or one package declares."""
 
@@ -247,7 +206,6 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
         prog="check",
         usage="\n".join(f"{line:<43} {what}" for line, what in usage),
         epilog="\n".join(("examples:", *(f"  {one}" for one in examples), "", ENTRIES, EXIT_CODES)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         description=DESCRIPTION,
     )
@@ -346,7 +304,6 @@ def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | 
 
 
 def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
-    """Raise UsageError for a target that is neither a model nor a file, and resembles the word of a form."""
     close = alike(target, [form.word for form in forms if form.word]) if target is not None else None
     if target is None or close is None or target.endswith(".py") or Path(target).exists() or target in registry.names():
         return
@@ -354,7 +311,6 @@ def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
 
 
 def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
-    """Return the form of a command whose first argument does not select a form."""
     if typed.config or any(getattr(typed, role) for role in table.ROLES):
         name = table.CONFIG
     elif typed.describe:
@@ -371,7 +327,6 @@ def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
 
 
 def _refuse_others(form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]) -> None:
-    """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
         message = form.refusal_of(option) if option.is_given(typed) else ""
         if message:
@@ -392,7 +347,6 @@ def read_session_options(values: Mapping[str, Any]) -> SparkOptions:
 
 
 def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None:
-    """Raise UsageError if one of the options is given without `--engine spark`."""
     for option in options:
         if values[option.field] not in (None, ()) and values["engine"] != ENGINE:
             raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")

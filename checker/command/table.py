@@ -21,8 +21,6 @@ from isrcheck.commands.declarations import (
 )
 from isrcheck.models.messages import UsageError, escaped
 
-ENGINES = ("local", "z3", "all", "spark")
-
 MATRIX, PUBLISHED, EXAMPLES = "the matrix", "check published", "check examples/tla"
 MODEL, MUTATE = "one model", "mutate"
 CONFIG, DESCRIBE, DOCTOR = "--config", "--describe", "doctor"
@@ -37,7 +35,7 @@ OF_A_MODEL = ("--protocol", "--set", "--switch", "--swap")
 ROLES = ("broker", "topic", "producer", "consumer")
 """The roles of Kafka's configuration files: the readers of each have an option."""
 
-FILES = (CONFIG, "--broker", "--topic", "--producer", "--consumer")
+FILES = (CONFIG, *(f"--{role}" for role in ROLES))
 """The options that name one of Kafka's configuration files."""
 
 FAILURES = "failures"
@@ -63,7 +61,6 @@ MOST_WEIGHT = 10_000
 
 
 def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
-    """Read kinds of answers, separated by commas. Raises UsageError."""
     kinds = text.split(",")
     for kind in kinds:
         if kind not in KINDS:
@@ -72,7 +69,6 @@ def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
 
 
 def _weight(option: str, text: str) -> tuple[str, int]:
-    """Read the name of an action and its weight. Raises UsageError."""
     action, _, number = text.partition("=")
     is_number = number.isdecimal() and number.isascii() and len(number) <= len(str(MOST_WEIGHT))
     if not action or not is_number or not 1 <= int(number) <= MOST_WEIGHT:
@@ -174,7 +170,7 @@ OPTIONS = (
         "--engine",
         "local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
         " which must agree; spark: explicit-state search on Spark",
-        choices=ENGINES,
+        choices=("local", "z3", "all", "spark"),
         default="local",
     ),
     *DISK,
@@ -216,10 +212,7 @@ OPTIONS = (
         "--out DIR", "folder for traces (default: ./counterexamples)", folder, field="folder", default="counterexamples"
     ),
     Option("--config FILE", "one of Kafka's .properties files", path, is_repeated=True),
-    Option("--broker FILE", "broker settings file", path, is_repeated=True),
-    Option("--topic FILE", "topic settings file", path, is_repeated=True),
-    Option("--producer FILE", "producer settings file", path, is_repeated=True),
-    Option("--consumer FILE", "consumer settings file", path, is_repeated=True),
+    *(Option(f"--{role} FILE", f"{role} settings file", path, is_repeated=True) for role in ROLES),
     Option(
         "--describe FILE",
         "output of kafka-topics --describe, kafka-configs --describe or kafka-features describe; - is stdin",

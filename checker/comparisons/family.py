@@ -85,8 +85,6 @@ def _read(name: str) -> Table:
 
 @dataclass(frozen=True)
 class _Searching:
-    """Searches the cases of a table within the limits of a command."""
-
     session: SearchSession
     limits: Limits
     table: Table
@@ -156,7 +154,6 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _closing(comparison: Comparison[tuple[Table, Case], Figures]) -> str:
-    """The last line."""
     closing = f"{counted(len(comparison.answers), 'case')}: "
     differing = len(comparison.differing())
     differ = "differs" if differing == 1 else "differ"
@@ -181,7 +178,6 @@ def _names(options: Options) -> list[str]:
 
 
 def _cells(table: Table, figures: Figures | None) -> Iterator[str]:
-    """The printed cells of a case; a cell that differs also says what is recorded."""
     for name in (STATES, *table.columns):
         ours, recorded = ("", "") if figures is None else (figures.ours[name], figures.recorded.get(name))
         text = f"{int(ours):,}" if name == STATES and ours else ours

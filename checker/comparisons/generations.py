@@ -111,7 +111,6 @@ def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Seq
 
 
 def _head(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -> list[str]:
-    """Say what was searched, and name the columns of the table."""
     depths = {run.explored.limits.depth for _, run in pairs}
     bound = next(iter(depths)) if len(depths) == 1 else None
     far = "as far as is recorded" if bound is None else f"within {counted(bound, 'step')}"
@@ -160,7 +159,6 @@ def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) 
 
 
 def _open(own: Sequence[Pair]) -> Iterator[str]:
-    """Say how far a search got before a limit or Ctrl-C ended it."""
     for _, run in own:
         if not run.explored.is_complete:
             why, far = WHY_STOPPED[run.explored.stopped or "interrupt"], run.explored.judged
@@ -282,14 +280,12 @@ def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
 
 
 def _span(names: Sequence[str], order: Sequence[str]) -> str:
-    """Return generations as text: the first and the last, if they follow each other."""
     first = order.index(names[0])
     is_row = list(order[first : first + len(names)]) == list(names)
     return f"{names[0]} to {names[-1]}" if is_row and len(names) > 2 else ", ".join(names)
 
 
 def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -> list[str]:
-    """Say which properties are proved for histories of any length: by the record, or by this run."""
     by_record = [(record.column, name) for record in records for name in record.proved]
     by_run = [(record.column, one.prop.name) for record, run in pairs for one in run.verdicts if one.proof is not None]
     proved = grouped([*by_record, *by_run])

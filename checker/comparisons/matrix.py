@@ -145,7 +145,6 @@ def details(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
 
 
 def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[str]]:
-    """Return the table: a row for each property, a column for each generation."""
     cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
     for record, run in pairs:
         for verdict in run.verdicts:
@@ -169,7 +168,6 @@ def _bounds(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _configurations(records: Sequence[RecordedRun]) -> list[str]:
-    """Return a line for each configuration that differs from the default, with its properties and generations."""
     differing = [record for record in records if record.differs]
     groups = grouped(((_judged_names(record), record.differs), record.column) for record in differing)
     return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
@@ -180,7 +178,6 @@ def _judged_names(record: RecordedRun) -> str:
 
 
 def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
-    """Return a line with the exhaustive runs, and a line with the depths of the other runs."""
     whole = [
         f"{record.title} ({counted(run.explored.distinct, 'state')})" for record, run in pairs if run.explored.exhausted
     ]
@@ -197,7 +194,6 @@ def _far(exploration: Exploration) -> str:
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
     judged_in = [(record, verdict) for record, run in pairs for verdict in run.verdicts]
     scopes = grouped(
         ((record.column, scope(record.instance, verdict.proof)), verdict.prop.name)
@@ -212,7 +208,6 @@ def _proofs(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _run_lines(record: RecordedRun, run: Run) -> list[str]:
-    """Return lines with the totals, the faults, the `sometimes` properties and the traces of one run."""
     exploration = run.explored
     sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
     reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
@@ -268,7 +263,6 @@ def _cell_object(record: RecordedRun, run: Run, verdict: Verdict, match: Match) 
 
 
 def _proof_word(verdict: Verdict) -> str | None:
-    """Return the outcome of a proof for `--json`; None if the verdict needs no proof."""
     if verdict.proof is not None:
         return "every length" if verdict.proof.every_length else "any depth"
     return "not proved" if verdict.is_unproved else "not attempted" if verdict.is_unattempted else None

@@ -299,7 +299,6 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _compare(figures: TlcTable, options: Options, session: SearchSession) -> TableComparison:
-    """Search the models of one table."""
     limits = options.limits if figures.deadlock else replace(options.limits, deadlock=False)
 
     def search(row: Row) -> SearchedRow:
@@ -313,7 +312,6 @@ def _compare(figures: TlcTable, options: Options, session: SearchSession) -> Tab
 
 
 def _block(figures: TlcTable, comparison: TableComparison) -> tuple[list[str], str]:
-    """Return the lines about one table, and its closing line."""
     complete = [answer for _, answer in comparison.answers if not answer.is_undecided]
     lines = table([[*figures.header, *figures.figures], *(figures.line(one.row, one.ours) for one in complete)])
     reasons = [f"{one.row.title}: {one.row.why}" for one in complete if one.row.why]

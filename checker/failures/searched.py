@@ -1,6 +1,5 @@
 """The search of a known failure: its mistake in the smallest bounds, and each change that ends it; and what it shows.
 
-In:  a `Failure` of the library, and a session.
 Out: a `Searched` failure, which knows whether it is as the library says; facts about it in words.
 """
 

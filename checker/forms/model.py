@@ -1,6 +1,5 @@
 """`check MODEL`: checks one model with the selected engine, and shows the result as one screen.
 
-In:  `Options`, and a session.
 Out: a `CommandResult` whose `found` is a `Run`. The screen says what was checked; last the verdict, a history and the
      next commands. Counts, rates and the whole configuration are in checker/results/run.py (`--details`).
 """
@@ -89,7 +88,6 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _simulated(options: Options, target: str, session: SearchSession) -> CommandResult:
-    """Walk, shorten the failures found, and write traces."""
     from isrcheck.checker.running import simulation  # imported here because few commands simulate
     from isrcheck.checker.simulation.walks import SimulationRequest
 
@@ -134,7 +132,6 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
 
 
 def _reduction(options: Options) -> AskedReduction:
-    """Whether and how the search makes its states fewer. Raises UsageError."""
     search = options.search
     needs = (
         ("--no-reduction", search.no_reduction, "switches it off"),
@@ -178,7 +175,6 @@ def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 
 def _checked(run: Run, width: int) -> list[str]:
-    """Say what was checked: the model, the searched histories, the settings, the faults, and how much that was."""
     instance = run.exploration.instance
     _, faults, search = search_summary(run)
     differs = heading(instance).partition(", ")[2]
@@ -209,7 +205,6 @@ def _size(run: Run) -> str:
 
 
 def _judged(run: Run, width: int) -> list[str]:
-    """Return the properties, grouped by verdict, the gravest first."""
     order = list(Word)
 
     def label(verdict: Verdict) -> str:
@@ -226,7 +221,6 @@ def _judged(run: Run, width: int) -> list[str]:
 
 
 def _warnings(run: Run, width: int) -> list[str]:
-    """Say which actions the search never saw, although the configuration does not rule them out."""
     exploration = run.exploration
     if isinstance(exploration, BmcResult) or not exploration.has_begun or exploration.stopped == "decided":
         return []
@@ -255,7 +249,6 @@ def history_lines(trace: Trace, look: Look) -> list[str]:
 
 
 def _signs(trace: Trace, width: int) -> list[str]:
-    """Explain the signs in the columns of Kafka's brokers."""
     if not is_kafka(trace.instance):
         return []
     signs = "; ".join(f"`{sign}` {meaning}" for sign, meaning in BASICS[:NEEDED])
@@ -284,7 +277,6 @@ def next_commands(run: Run, shown: str | None, words: Sequence[str]) -> list[Com
 
 
 def _histories(run: Run, shown: str | None) -> list[Command]:
-    """The traces, that of the shown history first."""
     first = [name for name in run.traces if name == shown]
     others = [name for name in run.traces if name != shown]
     commands = [(run.show(run.traces[name]), "explains this history") for name in first]
@@ -297,7 +289,6 @@ def _histories(run: Run, shown: str | None) -> list[Command]:
 
 
 def _decided(run: Run, words: Sequence[str]) -> list[Command]:
-    """What may decide a search that was cut short, or a property that no engine judged."""
     match run.exploration.stopped:
         case "seconds" | "interrupt":
             return [(run.command, "searches without a time limit")]
@@ -310,7 +301,6 @@ def _decided(run: Run, words: Sequence[str]) -> list[Command]:
 
 
 def _further(run: Run) -> list[Command]:
-    """The search of longer histories, if there are any."""
     depth = run.exploration.limits.depth
     if depth is None or run.exploration.exhausted:
         return []
@@ -327,7 +317,6 @@ def _proofs(run: Run) -> list[Command]:
 
 
 def _mutants(run: Run) -> list[Command]:
-    """Mutation, which tells whether the properties would notice a fault of the model."""
     words = [word for word in run.command_words[1:] if word not in ("--prove", "--symmetry", "--no-reduction")]
     if run.engine != "local" or run.part(DiskSummary) is not None:
         return []

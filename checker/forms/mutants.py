@@ -1,6 +1,5 @@
 """`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect the mutant.
 
-In:  `Options`, and a session.
 Out: a `CommandResult`: the search of the unmutated model (`Original`) and a `Judgement` for each mutant.
 
 A mutant is killed if a property gets a worse verdict, or fails after fewer steps. The property `in_range`, that all
@@ -224,7 +223,6 @@ def more_than(original: Original, exploration: Exploration) -> tuple[int, int]:
 
 
 def _erring(exploration: Exploration) -> int:
-    """Return the number of steps in which a value left its declared range."""
     return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
 
 
@@ -319,7 +317,6 @@ def text(original: Run, unmutated: Original, judgements: Sequence[Judgement]) ->
 
 
 def _dropped(judgement: Judgement) -> str:
-    """Return the dropped condition with its helper function and guard, and the error if a value left its range."""
     mutant = judgement.candidate.mutant
     dropped, guard = mutant.dropped, mutant.guard
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])

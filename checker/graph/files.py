@@ -40,7 +40,7 @@ from isrcheck.commands.settings import instance_of
 from isrcheck.models.messages import escaped
 from isrcheck.traces.format.files import put
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
-from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.markup import Element, beside, data, element
 from isrcheck.traces.pages.shell import COLOURS, Page, theme_button
 
 
@@ -187,8 +187,9 @@ def page(drawn: StateGraph) -> Page:
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     panel = element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite")
     figures = element("p", _figures(drawn))
+    legend = element("p", *(element("span", sample, meaning) for sample, meaning in samples()), class_="legend")
     content = (
-        element("header", element("h1", title), _buttons(), figures, _legend(), element("p", product())),
+        element("header", element("h1", title), _buttons(), figures, legend, element("p", product())),
         element("main", drawing(drawn), panel),
         data("data", _page_data(drawn)),
     )
@@ -210,11 +211,6 @@ def _figures(drawn: StateGraph) -> str:
     return escaped("; ".join(parts))
 
 
-def _legend() -> Element:
-    items: list[Content] = [element("span", sample, meaning) for sample, meaning in samples()]
-    return element("p", *items, class_="legend")
-
-
 def _buttons() -> Element:
     names = {"in": "larger", "out": "smaller", "fit": "whole graph"}
     return element(
@@ -227,7 +223,6 @@ def _buttons() -> Element:
 
 
 def _page_data(drawn: StateGraph) -> dict[str, object]:
-    """Return the data of nodes and edges for the script."""
     nodes = [
         {
             "depth": node.depth,

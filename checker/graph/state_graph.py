@@ -57,22 +57,17 @@ class Node:
     number: int
     depth: int
     """The smallest depth of the states."""
-
     fields: dict[str, str]
     states: int = 0
     initial: int = 0
     """How many of the states are initial; the next three fields are such counts, too."""
-
     dead_ends: int = 0
     unexpanded: int = 0
     """At the bound."""
-
     outside: int = 0
     """Of the constraint."""
-
     failing: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The number of states in which a property fails, by the property and its verdict."""
-
     component: int | None = None
     """The number of its strongly connected component, if that has several nodes."""
 
@@ -99,14 +94,11 @@ class StateGraph:
     bound: int | None
     states: int
     """The number of states within the constraint."""
-
     transitions: int
     graph: nx.DiGraph[int]
     """The nodes are numbers with a Node as attribute; the edges have an Edge as attribute."""
-
     components: int
     """The number of strongly connected components of several nodes."""
-
     unjudged: tuple[str, ...] = ()
     """The properties that are not judged, because some states are not expanded."""
 

@@ -47,7 +47,6 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
 
 @cache
 def _settings(routine: ir.Routine) -> frozenset[str]:
-    """The entries of the configuration that a function reads."""
     return frozenset(node.entry for node in visit(routine.body) if isinstance(node, ir.Setting))
 
 

@@ -26,7 +26,7 @@ from isrcheck.checker.results.proofs import CounterexampleToInduction
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.solver import Solver, Values, once
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, numbers_of
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
@@ -116,15 +116,12 @@ class BoundedSystem:
 
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
         """The counterexample to induction in a satisfying assignment: a state, a step, and the state after it."""
-        before = self._cells(self.relation.before, values)
+        before = numbers_of(self.relation.before, self.relation.arithmetic, values.holds)
         if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
-        after = self._cells(self.relation.after, values)
+        after = numbers_of(self.relation.after, self.relation.arithmetic, values.holds)
         return CounterexampleToInduction(question.claim, before, step, self.instance.spell_step(step), after)
-
-    def _cells(self, state: Sequence[Value], values: Values) -> tuple[int, ...]:
-        return tuple(self.relation.number(value, values.holds) for value in state)
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
         """The counterexample to `in_range`: a state, and the step or property that leaves a declared range there."""

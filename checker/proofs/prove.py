@@ -254,8 +254,6 @@ def prove(
 
 
 class _Proving:
-    """One run of the prover: its input, and the proofs and failed attempts so far."""
-
     def __init__(
         self,
         instance: Instance,
@@ -458,7 +456,7 @@ class _Proving:
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):
-            solver.add(*unrolling.begin())
+            solver.add(unrolling.begins)
         fails = {prop.name for prop in aims if self._fails_at(prop, start, solvers[0], 0)}
         for steps in range(1, MOST_STEPS + 1):
             started = time.monotonic()

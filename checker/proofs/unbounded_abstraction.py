@@ -1,6 +1,5 @@
 """The unbounded abstraction: a model reduced to its fields of fixed size, with any values for open bounds.
 
-In:  an `Instance`.
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
      of open bounds, becomes one of these steps when the other fields are removed.
 
@@ -126,21 +125,17 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """In an array over an unbounded domain, note where an index of fixed size leaves its range."""
+        """In an array over an unbounded domain, note where an index of fixed size leaves its range; the step stays."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
-                self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
-
-    def _note_error(self, literal: int) -> None:
-        """Note that the required `literal` can be false here, without excluding the step."""
-        super()._demand(literal)
+                super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell, if the array has cells."""
         if OPEN in place.sizes:
             self._note_indices(place, indices)
             if not place.field.values.is_flag:
-                self._note_error(self.arithmetic.within(self.number(value), *ends(place))[0])
+                super()._demand(self.arithmetic.within(self.number(value), *ends(place))[0])
             self.read.pop(place.name, None)
             return
         for cell, condition in self.targets(place, indices):
@@ -206,13 +201,13 @@ class AbstractEvaluator(Evaluator):
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}
-        for _ in self.combinations(fold.generators, self._any_of, lambda: branch):
+
+        def numbers_in(numbers: ir.Range) -> Iterable[tuple[Value, int]]:
+            return [self._any_element(numbers)] if self._is_open(numbers) else self.range(numbers)
+
+        for _ in self.combinations(fold.generators, numbers_in, lambda: branch):
             self.value(fold.body)
         frame.values, frame.branch, self.alive, self.read = values, branch, alive, read
-
-    def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
-        """The numbers of a range, each with its condition; for an unbounded range one arbitrary number."""
-        return [self._any_element(numbers)] if self._is_open(numbers) else self.range(numbers)
 
     def _any_element(self, numbers: ir.Range) -> tuple[Value, int]:
         low, high = self.ends(numbers)

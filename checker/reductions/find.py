@@ -67,7 +67,6 @@ def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Cle
 
 
 def _never_read(reads: Reads) -> Iterator[str]:
-    """The fields whose values decide nothing."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if not use.is_write]
     live = {use.field for use in uses if use.into is None}
     while copied := {use.field for use in uses if use.into in live} - live:
@@ -79,7 +78,6 @@ def _never_read(reads: Reads) -> Iterator[str]:
 
 
 def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterator[Clearing]:
-    """The cells of a field that are dead while another cell has some values."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if use.field == layout.name]
     read = [use for use in uses if not use.is_write and use.into not in dead]
     # Facts about the guard cell must be known wherever the field is read, so also at the first such place.
@@ -199,7 +197,6 @@ def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry 
 
 
 def _domains(instance: Instance) -> Iterator[type[Domain]]:
-    """The domains of the fields' indices and of the actions' parameters."""
     for field in instance.model.fields.values():
         yield from field.over
     for action in instance.model.actions:

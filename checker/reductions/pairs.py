@@ -1,6 +1,5 @@
 """Folds over unordered pairs: `all(... for a in range(n) for b in range(n) if a < b ...)`.
 
-In:  a fold of a routine.
 Out: the comparisons `a < b` that only spare the second look at each pair, because the rest of the fold is the same with
      both variables exchanged. A reduced kernel evaluates them as `a != b`.
 
@@ -55,8 +54,6 @@ def _form_without(fold: ir.Fold, order: ir.Compare, pair: Forms) -> Any:
 
 
 class _Normalization:
-    """Makes normal forms, in which one comparison does not count."""
-
     def __init__(self, order: ir.Compare) -> None:
         self.order = order
         self.depth = 0
@@ -135,6 +132,5 @@ class _Normalization:
 
 
 def _compared(left: Any, sign: ir.Sign, right: Any) -> Any:
-    """The normal form of a comparison of two numbers, given theirs."""
     sides = [left, right]
     return sign, *(sorted(sides, key=repr) if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) else sides)

@@ -1,6 +1,5 @@
 """Which values of a model are elements of which domain, and what an action or a property does with them.
 
-In:  an `Instance`.
 Out: `Sort`s: the domains whose elements the model distinguishes only by ==, by indices and by named constants; and for
      every other domain the first place that distinguishes elements.
 
@@ -254,8 +253,6 @@ class Sorts:
 
 
 class _Reading:
-    """Reads one routine: unifies the sorts of its values, and notes what it does with the state."""
-
     def __init__(self, sorts: Sorts, routine: ir.Routine) -> None:
         self.sorts = sorts
         self.routine = routine

@@ -134,20 +134,17 @@ FOUND = (Word.VIOLATED, Word.UNREACHABLE, Word.PERMITTED, Word.UNDECIDED)
 
 def sarif(report: ReportContent) -> str:
     """Return the text of results.sarif."""
-    ids: dict[str, int] = {}
-    rules: list[dict[str, Any]] = []
+    rules: dict[str, dict[str, Any]] = {}
     results = []
     for search in report.searches:
         assert search.model is not None or not search.judged
         for judged in search.judged:
             name = f"{search.model.name}/{judged.verdict.prop.name}" if search.model is not None else ""
-            if name not in ids:
-                ids[name] = len(rules)
-                rules.append(_rule(name, judged))
+            rules.setdefault(name, _rule(name, judged))
             if judged.outcome in (Outcome.FAILED, Outcome.ERROR) or judged.verdict.word in FOUND:
-                results.append(_result(search, judged, name, ids[name], report))
+                results.append(_result(search, judged, name, list(rules).index(name), report))
     run = {
-        "tool": {"driver": {"name": "isrcheck", "version": version(), "rules": rules}},
+        "tool": {"driver": {"name": "isrcheck", "version": version(), "rules": list(rules.values())}},
         "invocations": [_invocation(report)],
         "originalUriBaseIds": {
             OURS: {"description": {"text": "The folder in which isrcheck is installed or checked out."}},

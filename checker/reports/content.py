@@ -90,19 +90,14 @@ class SearchReport:
     instance: Instance | None
     run: Run | None
     """None if the search did not take place."""
-
     judged: tuple[PropertyResult, ...]
     """The results of its properties; empty for a side search, which does not decide the verdict."""
-
     outcome: Outcome = Outcome.PASSED
     """The outcome of the search itself."""
-
     says: str = ""
     """The reason for the outcome."""
-
     others: tuple[TraceFile, ...] = ()
     """Traces that show no verdict, such as those of failed proofs."""
-
     lines: tuple[str, ...] = ()
     """The text about proofs."""
 
@@ -163,17 +158,13 @@ class ReportContent:
 
     headline: str = ""
     """The verdict, if it is not the last line of `text`."""
-
     command: str = ""
     """The command as typed."""
-
     text: str = ""
     """The output of the command, with all details."""
-
     code: int = exit_codes.SAFE
     is_cut: bool = False
     """Whether the user interrupted the command."""
-
     failure: str = ""
     """The message if a file could not be written."""
 
@@ -199,15 +190,11 @@ class ReportContent:
         return next((word for word in Word if word in words), None)
 
     @property
-    def outcomes(self) -> set[Outcome]:
-        """The outcomes of all searches and properties."""
-        searched = {search.outcome for search in self.searches}
-        return searched | {result.outcome for search in self.searches for result in search.judged}
-
-    @property
     def other_reason(self) -> str:
         """The reason for an exit code other than 0 if no search and no property failed; otherwise empty."""
-        if self.code == exit_codes.SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
+        outcomes = {result.outcome for search in self.searches for result in search.judged}
+        outcomes |= {search.outcome for search in self.searches}
+        if self.code == exit_codes.SAFE or outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
         return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 

@@ -114,7 +114,6 @@ def _judged_of(
     strict: bool,
     spell: Callable[[Verdict], str] = lambda verdict: verdict.text,
 ) -> tuple[PropertyResult, ...]:
-    """Return the result of each property, with its traces."""
     traces = _traces_of(model, files.values())
     return tuple(
         PropertyResult(verdict, spell(verdict), outcome_of(verdict, strict=strict), _about(traces, verdict))
@@ -199,11 +198,12 @@ def _not_searched(record: RecordedRun) -> SearchReport:
 
 
 def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
-    shown = [
-        prop
-        for prop in result.properties
-        if {table.verdict_on(run, prop).word for run in result.runs} - _unremarkable(prop)
-    ]
+    shown = []
+    for prop in result.properties:
+        # A property whose verdicts are all among these gets no column.
+        unremarkable = {Word.NOT_APPLICABLE} | ({Word.REACHED} if prop.kind is Kind.SOMETIMES else set())
+        if {table.verdict_on(run, prop).word for run in result.runs} - unremarkable:
+            shown.append(prop)
     searches, rows = [], []
     for row in result.rows:
         name, instance = row.combination.name, row.combination.instance
@@ -221,11 +221,6 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
         rows.append(GridRow(tuple(row.combination.varied.values()), cells or (search.says,)))
     grid = Grid(tuple(axis.key for axis in result.sweep.axes), tuple(map(name_of, shown)), tuple(rows))
     return ReportContent(f"{result.sweep.model.name}: {len(result.rows)} configurations", grid, tuple(searches))
-
-
-def _unremarkable(prop: Property) -> set[Word]:
-    """Return the verdicts that need no column: a property whose verdicts are all among them gets no column."""
-    return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
 
 
 def _of_cluster(result: Doctored) -> ReportContent:

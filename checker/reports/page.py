@@ -229,14 +229,14 @@ def _plots(run: Run) -> Iterator[Element]:
     if isinstance(run.exploration, BmcResult):
         if len(run.exploration.times) > 1:
             says = "seconds of Z3 at each depth"
-            yield _figure(line(says, run.exploration.times, across="depth"), says)
+            yield _figure(line(says, run.exploration.times), says)
         return
     levels = run.exploration.levels
     if len(levels) > 1:
         top = max(levels)
         says = f"{counted(len(levels), 'level')}, the largest with {top:,} new states at depth {levels.index(top)}"
-        linear = _figure(line(says, levels, across="depth"), "new states in each level")
-        log = _figure(line(says, levels, across="depth", is_log=True), "new states in each level, logarithmic")
+        linear = _figure(line(says, levels), "new states in each level")
+        log = _figure(line(says, levels, is_log=True), "new states in each level, logarithmic")
         yield element("div", linear, log, class_="plots")
     if any(run.exploration.fired):
         yield _figure(bars("how often each action fired", _actions(run.exploration)), _coverage(run.exploration))
@@ -322,8 +322,8 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def line(says: str, values: Sequence[float], *, across: str, is_log: bool = False) -> Element:
-    """Draw values over levels, without 0 if logarithmic; `across` is the axis, `says` a description."""
+def line(says: str, values: Sequence[float], *, is_log: bool = False) -> Element:
+    """Draw values over depths, without 0 if logarithmic; `says` describes the plot."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)
@@ -343,12 +343,12 @@ def line(says: str, values: Sequence[float], *, across: str, is_log: bool = Fals
         body.append(_rule(x(mark), HEIGHT - BOTTOM, x(mark), HEIGHT - BOTTOM + 5, "axis"))
         body.append(_text(f"{mark}", x(mark), HEIGHT - BOTTOM + 18, "middle"))
     body.append(_rule(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, "axis"))
-    body.append(_text(across, LEFT + width / 2, HEIGHT - 5, "middle"))
+    body.append(_text("depth", LEFT + width / 2, HEIGHT - 5, "middle"))
     points = [(position, value) for position, value in enumerate(values) if value > 0 or not is_log]
     path = " ".join(f"{x(position)},{y(value)}" for position, value in points)
     body.append(element("polyline", points=path, fill="none", stroke="currentColor", stroke_width=2, class_="line"))
     for position, value in points:
-        name = f"{across} {position}: {value:,.10g}"
+        name = f"depth {position}: {value:,.10g}"
         body.append(element("circle", element("title", name), cx=x(position), cy=y(value), r=3, class_="dot"))
     return _plot(says, WIDTH, HEIGHT, body)
 

@@ -1,6 +1,5 @@
 """Facts about an instance for reports: its title, configuration, faults, disabled actions and command.
 
-In:  instances of models.
 Out: lines of text, objects for `--json`, commands with only the options that differ from the defaults, and the
      positions of the actions that the configuration disables in every state, found without a search.
 """
@@ -175,7 +174,6 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
 
 
 def _reads(guard: ir.Expression) -> frozenset[str]:
-    """Return the fields that a guard reads, directly or through helper functions."""
     nodes = list(visit([guard]))
     called = (node.routine.reads for node in nodes if isinstance(node, ir.Call))
     return frozenset(node.field for node in nodes if isinstance(node, ir.Cell)).union(*called)

@@ -172,7 +172,6 @@ class Z3Agreement(Part):
         return ["", *wrapped(self._agreement(run), width)]
 
     def _agreement(self, run: Run) -> str:
-        """The depth to which the engines agree, and the properties that Z3 does not judge."""
         depth = min(self.result.judged, run.exploration.judged)
         if depth < 0:
             return "there is nothing to compare"
@@ -237,7 +236,6 @@ def property_lines(run: Run) -> list[str]:
 
 
 def _counted(run: Run, verdict: Verdict) -> tuple[str, str]:
-    """Return how many states or transitions fail, and their unit."""
     prop, count = verdict.prop, verdict.violating
     if not count or prop.kind is Kind.SOMETIMES:
         return "", ""
@@ -315,7 +313,6 @@ def unrolled_lines(unrolled: BmcResult) -> list[str]:
 
 
 def _explored(run: Run) -> list[str]:
-    """Return the results of the explorer as lines: actions, totals and warnings."""
     exploration, instance = run.explored, run.exploration.instance
     if not exploration.has_begun:
         return totals(exploration)
@@ -374,7 +371,6 @@ NOT_LONGER = "longer ones were not searched"
 
 
 def _undecided(run: Run) -> str:
-    """Return the verdict line if the search, the check with Z3 or the proofs were cut short."""
     exploration = run.exploration
     if not exploration.is_complete:
         far = "nothing was searched"

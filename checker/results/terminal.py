@@ -1,6 +1,5 @@
 """What reports print on a terminal: tables, counts, sizes, wrapped lines, and the progress of a task.
 
-In:  numbers and words; the name of a task, and its progress.
 Out: lines of text; on stderr one line that is overwritten on a terminal, otherwise a line every ten seconds.
 """
 

@@ -1,6 +1,5 @@
 """Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
 
-In:  limits and a budget; instances of models.
 Out: a `Run` for each instance (checker/results/run.py); trace files.
 """
 
@@ -56,7 +55,7 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 
 Report = Callable[[Progress], None]
 
-Search = Callable[[Kernel, Limits, Report], tuple[Exploration, tuple[Part, ...]]]
+Search = Callable[[Kernel, Limits, Report], Exploration]
 """Searches with a kernel within limits, and reports its progress."""
 
 # --------------------------------------------------------------------------------------------- preparing a search
@@ -140,16 +139,6 @@ class AskedReduction:
     dead: bool = True
     """Whether dead cells are cleared."""
 
-    @classmethod
-    def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
-        """What `check MODEL` does: dead cells are cleared, and declared symmetries, or all symmetries, are used."""
-        return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
-
-    @classmethod
-    def switched_off(cls) -> AskedReduction:
-        """What `check MODEL --no-reduction` does."""
-        return cls(words=" --no-reduction")
-
 
 EVERY_STATE = AskedReduction()
 
@@ -166,12 +155,10 @@ def reduction_for(
     if is_symmetric and option:
         raise UsageError(f"{symmetry} does not go with {option}, which {does}; leave one of them out")
     if is_off:
-        return AskedReduction.switched_off()
-    return (
-        AskedReduction.by_default(symmetry=is_symmetric, whole=f"{option} {does}".strip())
-        if visits_states
-        else EVERY_STATE
-    )
+        return AskedReduction(words=" --no-reduction")
+    if not visits_states:
+        return EVERY_STATE
+    return AskedReduction(True, is_symmetric, f"{option} {does}".strip(), " --symmetry" if is_symmetric else "")
 
 
 class CutShortError(Exception):
@@ -236,10 +223,10 @@ class SearchSession:
     ) -> Exploration:
         """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
 
-        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[()]]:
-            return explore(instance, within, only=only, kernel=kernel, report=report, **more), ()
+        def search(kernel: Kernel, within: Limits, report: Report) -> Exploration:
+            return explore(instance, within, only=only, kernel=kernel, report=report, **more)
 
-        return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)[0]
+        return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)
 
     def _search(
         self,
@@ -251,21 +238,20 @@ class SearchSession:
         subject: str = "",
         reduction: AskedReduction = EVERY_STATE,
         cleared: Container[tuple[str, str]] | None = None,
-    ) -> tuple[Exploration, tuple[Part, ...]]:
+    ) -> Exploration:
         """Prepare a search and run it; return an empty result if a limit is reached during the preparations."""
         progress = self.progress_line(subject or title(instance))
-        parts: tuple[Part, ...] = ()
         try:
             beginning = self.begin(instance, progress, reduction, cleared)
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, limits, spent.why, only)
         else:
-            exploration, parts = search(beginning.kernel, self.budget.limits(limits), progress.report)
+            exploration = search(beginning.kernel, self.budget.limits(limits), progress.report)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
             exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
         progress.clear()
-        return exploration, parts
+        return exploration
 
     def explore_whole(self, instance: Instance, limits: Limits, **more: Any) -> Exploration:
         """Search an instance as `explore` does. Raises CutShortError if a limit ends the search, KeyboardInterrupt."""
@@ -378,16 +364,18 @@ class SearchSession:
     ) -> Run:
         """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
 
-        def search(kernel: Kernel, within: Limits, report: Report) -> tuple[Exploration, tuple[Part]]:
-            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
-            return exploration, (part,)
+        parts: list[Part] = []
 
-        exploration, parts = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
+        def search(kernel: Kernel, within: Limits, report: Report) -> Exploration:
+            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
+            parts.append(part)
+            return exploration
+
+        exploration = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
         command = _command(target, instance, self.limits, words)
-        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=tuple(parts))
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
-        """Check an instance by bounded model checking."""
         from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth  # here, because it imports Z3
 
         progress = self.progress_line(title(instance))
@@ -477,7 +465,6 @@ class SearchSession:
 
 
 def _judged(exploration: Exploration | BmcResult, target: str, command: str, traces: TraceWriter, **more: Any) -> Run:
-    """Judge the result of a search, and write its traces."""
     judged = verdicts(exploration)
     files = traces.write(target, exploration.instance, judged)
     keys = [key for verdict in judged for key, _, _ in verdict.failing_paths]
@@ -486,5 +473,4 @@ def _judged(exploration: Exploration | BmcResult, target: str, command: str, tra
 
 
 def _command(target: str, instance: Instance, limits: Limits, options: str = "") -> str:
-    """The command that repeats a search within the depth of these limits."""
     return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + options

@@ -1,6 +1,5 @@
 """A simulation: random walks for bounds that are too large to search, what they found, as text and as an object.
 
-In:  an instance of a model, and a session.
 Out: a `SimulationRun` with its verdicts and trace files; lines of text, and the object (documented in docs/json.md).
 """
 
@@ -185,7 +184,6 @@ def _action_lines(simulation: Simulation) -> list[str]:
 
 
 def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
-    """Return for each action the visited states that enable it, and the steps that the walks took."""
     enabled, taken = simulation.enabled.tolist(), simulation.taken.tolist()
     return {name: {"enabled": enabled[slot], "taken": taken[slot]} for slot, name in actions_of(simulation.instance)}
 
@@ -211,7 +209,6 @@ def _totals(simulation: Simulation) -> list[str]:
 
 
 def _coverage(simulation: Simulation) -> list[str]:
-    """Return warnings: what no walk did or saw."""
     instance = simulation.instance
     off = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
     remarks = {

@@ -117,7 +117,6 @@ def _known(cells: Sequence[int | None]) -> Cells:
 
 
 def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
-    """Return the message of the reference semantics for a step or property that leaves a declared range."""
     before = _known(counterexample.before)
     message = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
     if message is not None:

@@ -226,7 +226,8 @@ class Walkers:
         """Walk with these numbers. `numbers`, `states` and `paths` have a row for each walk that goes on."""
         seed, most = self.request.seed, self.request.depth
         tally = self.tally = Tally.of(self.instance)
-        self.active = self._active()
+        judged = [prop in self.instance.properties and prop.kind in JUDGED for _, prop in self.properties]
+        self.active: NDArray[np.int8] = np.array([*judged, self.request.deadlock], np.int8)
         self.fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
         initial = below(np.full(len(numbers), len(starts)), seed, numbers, 0, 0)
         states = np.ascontiguousarray(starts[initial])
@@ -250,15 +251,7 @@ class Walkers:
         tally.walks, tally.generated = walks, int(self.fired.sum())
         return tally
 
-    def _active(self) -> NDArray[np.int8]:
-        active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        for number, prop in self.properties:
-            active[number] = prop in self.instance.properties and prop.kind in JUDGED
-        active[-1] = self.request.deadlock
-        return active
-
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
-        """Judge the states, and note their values."""
         self.tally.visited += len(states)
         self.runner.check(states.ctypes.data, 0, len(states), self.active, self.results)
         self._note(path)
@@ -315,7 +308,6 @@ class Walkers:
     # ------------------------------------------------------------------------------------------------------- findings
 
     def _note(self, path: _PathOf) -> None:
-        """Note the kernel's findings, and stop judging decided properties."""
         if next(self.results.first_states(), None) is None:
             return
         deadlock = len(self.properties)
@@ -332,8 +324,6 @@ class Walkers:
 
 @dataclass(frozen=True)
 class _PathOf:
-    """The paths of a group of walks up to `depth`."""
-
     initial: Numbers
     paths: NDArray[np.uint32]
     depth: int
@@ -403,8 +393,6 @@ def _is_decided(simulation: Simulation) -> bool:
 
 
 class _Walking:
-    """The groups of a simulation, their threads, and the groups that the threads walk now."""
-
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, deadline: float, threads: int
     ) -> None:

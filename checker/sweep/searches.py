@@ -1,6 +1,5 @@
 """The searches of a sweep: every combination of the values in `--vary KEY=V1,V2` options, searched here or on Spark.
 
-In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the cases
      to search, and for each the result of its search as plain data, from which the `Exploration` can be rebuilt.
 
@@ -25,7 +24,7 @@ from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.checker.results.exploration import Exploration, PlainData, plain_data_of
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.results.verdict import Verdict, verdicts
@@ -287,45 +286,41 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
 
-def run_cases_here(progress: ProgressLine, signals: Sequence[int], total: int, budget: Budget = UNLIMITED) -> RunCases:
-    """Return a function that runs cases one after another in this process, each with the remaining time. `total`
-    includes the cases that an earlier run has finished."""
-
-    def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, PlainData]]:
-        began = time.monotonic()
-        for done, case in enumerate(cases, total - len(cases)):
-            progress.subject = f"{bar(done, total)}, {case.name}"
-            if progress.is_terminal:
-                progress.tell("begins", time.monotonic() - began)
-            yield case.position, search_case(_within(case, budget.left), progress, signals)
-        progress.clear()
-
-    return run_cases
+def run_cases_here(
+    progress: ProgressLine, signals: Sequence[int], total: int, budget: Budget, cases: Sequence[Case]
+) -> Iterator[tuple[int, PlainData]]:
+    """Run cases one after another in this process, each with the remaining time. `total` includes the cases that an
+    earlier run has finished."""
+    began = time.monotonic()
+    for done, case in enumerate(cases, total - len(cases)):
+        progress.subject = f"{bar(done, total)}, {case.name}"
+        if progress.is_terminal:
+            progress.tell("begins", time.monotonic() - began)
+        yield case.position, search_case(_within(case, budget.left), progress, signals)
+    progress.clear()
 
 
-def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, budget: Budget) -> RunCases:
-    """Return a function that runs cases on executors. The time limit of a case is the time that remains when the case
-    begins; `total` includes the cases that an earlier run has finished. The function raises SparkLostError if the
-    connection to Spark is lost."""
+def run_cases_on_spark(
+    session: Session, progress: ProgressLine, total: int, budget: Budget, cases: Sequence[Case]
+) -> Iterator[tuple[int, PlainData]]:
+    """Run cases on executors. The time limit of a case is the time that remains when the case begins; `total` includes
+    the cases that an earlier run has finished. Raises SparkLostError if the connection to Spark is lost."""
     from isrcheck.checker.spark.tasks import require_same, results_of, task_memory
 
-    def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, PlainData]]:
-        require_same(session)
-        began = time.monotonic()
-        # A time of day, because executors share no other clock.
-        deadline = None if budget.left is None else time.time() + budget.left
-        limits = [replace(case.limits, threads=1, memory=task_memory(session, case.limits.memory)) for case in cases]
-        tasks = [replace(case, limits=within) for case, within in zip(cases, limits, strict=True)]
+    require_same(session)
+    began = time.monotonic()
+    # A time of day, because executors share no other clock.
+    deadline = None if budget.left is None else time.time() + budget.left
+    limits = [replace(case.limits, threads=1, memory=task_memory(session, case.limits.memory)) for case in cases]
+    tasks = [replace(case, limits=within) for case, within in zip(cases, limits, strict=True)]
 
-        def look(done: int) -> None:
-            progress.subject = bar(total - len(cases) + done, total)
-            progress.tell("on Spark", time.monotonic() - began)
+    def look(done: int) -> None:
+        progress.subject = bar(total - len(cases) + done, total)
+        progress.tell("on Spark", time.monotonic() - began)
 
-        for position, record in results_of(session, tasks, lambda case: _search(case, deadline), look):
-            yield tasks[position].position, record
-        progress.clear()
-
-    return run_cases
+    for position, record in results_of(session, tasks, lambda case: _search(case, deadline), look):
+        yield tasks[position].position, record
+    progress.clear()
 
 
 def _search(case: Case, deadline: float | None) -> PlainData:
@@ -333,5 +328,4 @@ def _search(case: Case, deadline: float | None) -> PlainData:
 
 
 def _within(case: Case, seconds: float | None) -> Case:
-    """The case with another time limit."""
     return replace(case, limits=replace(case.limits, seconds=seconds))

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from isrcheck.checker.command.options import Options
@@ -126,19 +127,14 @@ class SweepTable:
     def smallest(self) -> FailingRow | None:
         """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
-            failing = list(filter(None, (_failing(row, word) for row in self.rows)))
+            failing = [
+                FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
+                for row in self.rows
+                if row.run is not None and (failed := [one for one in row.run.verdicts if one.word is word])
+            ]
             if failing:
                 return min(failing, key=lambda row: row.size)
         return None
-
-
-def _failing(row: SweepRow, word: Word) -> FailingRow | None:
-    if row.run is None:
-        return None
-    failed = [verdict for verdict in row.run.verdicts if verdict.word is word]
-    if not failed:
-        return None
-    return FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
 # ---------------------------------------------------------------------------------------------------------- the command
@@ -169,9 +165,9 @@ def run(options: Options, session: SearchSession) -> CommandResult:
             from isrcheck.checker.spark.session import spark_session
 
             with spark_session(options.search.spark.session, progress.announce) as spark:
-                swept = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
+                swept = searched(partial(run_cases_on_spark, spark, progress, len(cases), session.budget))
         else:
-            swept = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
+            swept = searched(partial(run_cases_here, progress, session.seen, len(cases), session.budget))
     finally:
         progress.clear()
         results.close()
@@ -350,7 +346,6 @@ def _heading(swept: SweepTable) -> list[str]:
 
 
 def _table(swept: SweepTable, columns: _Columns) -> list[str]:
-    """Return the lines of the table; a row without a run shows the reason instead of verdicts."""
     keys = [axis.key for axis in swept.sweep.axes]
     varied = [[key, *(row.combination.varied[key] for row in swept.rows)] for key in keys]
     every = _verdict_columns(swept, columns)
@@ -374,7 +369,6 @@ def _table(swept: SweepTable, columns: _Columns) -> list[str]:
 
 
 def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
-    """Return the columns of verdicts: a heading, and a cell for each run."""
     every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in swept.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in swept.runs)])
@@ -414,7 +408,6 @@ def _shared(run: Run, properties: Sequence[Property]) -> str:
 
 
 def _sought(swept: SweepTable, sought: Sequence[Property]) -> list[str]:
-    """Return a line with the number of `sometimes` properties reached in every row, and the names of the others."""
     if not sought:
         return []
     missing = []

@@ -1,6 +1,5 @@
 """Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
-In:  an `Instance`, and limits.
 Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
      the shortest ones: the first by initial state, then by steps.
 
@@ -35,12 +34,8 @@ WALKS = 5
 """How many random walks look for a path of the next length, before Z3 does."""
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
-
-    literal: int
-    example: Values | None
+Errors = tuple[int, Values | None]
+"""Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +53,6 @@ class Goal:
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
         return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
-
-
-def why_unjudged(prop: Property) -> str:
-    """Why Z3 does not judge a property; "" if it does."""
-    return f"Z3 does not judge {prop.kind.value}; use --engine local" if prop.kind in WHOLE else ""
 
 
 def ask_to_depth(
@@ -89,8 +79,6 @@ def ask_to_depth(
 
 
 class _BoundedModelChecker:
-    """One run of bounded model checking, depth by depth."""
-
     def __init__(
         self, instance: Instance, limits: Limits, only: Sequence[str], report: Callable[[int, float, int], None]
     ) -> None:
@@ -100,7 +88,10 @@ class _BoundedModelChecker:
         self.report = report
         self.result = BmcResult(instance, limits)
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
-        self.result.findings = {prop.name: Findings(unjudged=why_unjudged(prop)) for prop in self.watched}
+        self.result.findings = {prop.name: Findings() for prop in self.watched}
+        for prop in self.watched:
+            if prop.kind in WHOLE:
+                self.result.findings[prop.name].unjudged = f"Z3 does not judge {prop.kind.value}; use --engine local"
         self.budget = FormulaBudget(self.deadline)
         self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]
@@ -117,7 +108,7 @@ class _BoundedModelChecker:
         self.order = Order(self.relation, with_errors=False)
         self.errs = False
         # Constraints on every path to the last depth; and those on the order of its last two steps.
-        self.behaviour = list(self.unrolling.begin())
+        self.behaviour = [self.unrolling.begins]
         self.last_order: list[int] = []
         self.solver = Solver(self.circuit, self.deadline)
         self.nodes = len(self.circuit.left)
@@ -157,7 +148,6 @@ class _BoundedModelChecker:
             self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether there is a path of this length: found by a random walk, or else by Z3."""
         chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
@@ -193,7 +183,6 @@ class _BoundedModelChecker:
                 self._find_least_step(depth, error, leaving)
 
     def _find_deadlock(self, depth: int) -> None:
-        """Find the least path to a state without a step, unless a shorter one is known."""
         if not self.end:
             return
         findings = self.result.findings.setdefault(DEADLOCK.name, Findings())
@@ -228,7 +217,7 @@ class _BoundedModelChecker:
             of_steps = self.circuit.any(literal for prop, literal in literals if prop.of_steps)
             values = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
             if values is None:
-                return Errors(erring, example), path
+                return (erring, example), path
             reached = [goal for goal, literal in sought.items() if values.holds(literal)]
             erred = [prop for prop, literal in errors.items() if values.holds(literal)]
             assert reached or erred or values.holds(leaving), "the values that Z3 found satisfy no part of the query"
@@ -262,10 +251,10 @@ class _BoundedModelChecker:
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
         """If the shortest path to a range error has this depth, find the least path to an error of a property."""
-        for errors in range_errors:
-            broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
-            if errors.example is not None and broken is not None and broken.depth == depth:
-                self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
+        for literal, example in range_errors:
+            broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
+            if example is not None and broken is not None and broken.depth == depth:
+                self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
         """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
@@ -279,7 +268,6 @@ class _BoundedModelChecker:
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
     def _erring_step(self, path: StepPath) -> int:
-        """The first step that leaves a declared range at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
         erring = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
         number = next(erring, None)

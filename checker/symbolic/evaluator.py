@@ -251,9 +251,7 @@ class Evaluator:
         for statement in statements:
             self.circuit.budget.step()
             branch = frame.branch
-            if frame.returned != FALSE:
-                frame.branch = self.circuit.both(branch, -frame.returned)
-            if self._here() != FALSE:
+            if self._is_reached():
                 self.statement(statement)
             frame.branch = branch
 
@@ -311,7 +309,7 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether an `elif` is reached, given that an earlier branch may have returned."""
+        """Whether the current point is reached, given that an earlier statement may have returned."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -330,7 +328,6 @@ class Evaluator:
         return side
 
     def _set_cells(self, cells: Iterable[list[Value]]) -> None:
-        """Give the states of the current function these cells."""
         for state, own in zip(self.frame.states, cells, strict=True):
             state.cells = own
 
@@ -438,7 +435,6 @@ class Evaluator:
         return last
 
     def _links(self, chain: ir.Chain) -> Iterator[Value]:
-        """The comparisons of a chain, each evaluated on demand."""
         left = self.value(chain.first)
         for link in chain.links:
             right = self.value(link.right)
@@ -453,7 +449,6 @@ class Evaluator:
         return total
 
     def _element(self, subset: Value, index: Value) -> Value:
-        """Whether a subset, which can be symbolic, has an element."""
         members = subset.row if isinstance(subset, Members) else subset
         elements = self.elements(index, len(members))
         return as_truth(self.circuit.any(self.circuit.both(one, self.truth(members[at])) for at, one in elements))
@@ -569,7 +564,6 @@ class Evaluator:
         return self.instance.size_of(domain)
 
     def _place(self, cell: ir.Cell) -> tuple[SymbolicState, FieldLayout, list[Value]]:
-        """The state, the field and the indices of a cell."""
         return self.frame.values[cell.state], self.layouts[cell.field], [self.value(index) for index in cell.indices]
 
 

@@ -31,26 +31,15 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@dataclass(slots=True)
 class OneHotInteger:
     """A number that depends on variables: for each possible value, the literal that the number has this value."""
 
-    __slots__ = ("of",)
-
-    def __init__(self, of: Mapping[int, int]) -> None:
-        self.of = of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OneHotInteger) and self.of == other.of
+    of: Mapping[int, int]
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.of.items())))
 
-    def __repr__(self) -> str:
-        return f"OneHotInteger({dict(self.of)})"
-
-
-Image = Callable[[int], int]
-"""The image of a literal."""
 
 Holds = Callable[[int], bool]
 """Whether a literal is true in an assignment."""
@@ -225,7 +214,6 @@ class FiniteArithmetic:
         return min(_values(a), default=0), max(_values(a), default=0)
 
     def _sum(self, a: Number, b: Number, carry: int) -> Number:
-        """a + b + 1 if `carry` is true, otherwise a + b."""
         return self.binary(self._added(*self._aligned(a, b, more=1), carry))
 
     def _added(self, a: Sequence[int], b: Sequence[int], carry: int) -> Sequence[int]:
@@ -286,7 +274,7 @@ class FiniteArithmetic:
             return [bit for bit in a.bits if bit not in (TRUE, FALSE)]
         return () if isinstance(a, int) else a.of.values()
 
-    def replaced(self, a: Number, image: Image) -> Number:
+    def replaced(self, a: Number, image: Callable[[int], int]) -> Number:
         """The number with each literal replaced by its image."""
         if isinstance(a, BinaryInteger):
             return self.binary(map(image, a.bits))
@@ -322,7 +310,6 @@ class FiniteArithmetic:
         return max(map(_width, _values(a)), default=1)
 
     def _bits(self, a: Number, width: int) -> Sequence[int]:
-        """The lowest `width` bits of a number."""
         if isinstance(a, BinaryInteger):
             return (*a.bits, *[a.bits[-1]] * (width - len(a.bits)))[:width]
         cases = _cases(a).items()

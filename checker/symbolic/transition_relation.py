@@ -24,9 +24,10 @@ from isrcheck.checker.resources.limits import FormulaBudget
 from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, Value, as_truth, plain_state
-from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic, Holds
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Property, Step
 from isrcheck.models.language.states import Enumeration
+from isrcheck.models.run import Cells
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class TransitionRelation:
         self.arithmetic = FiniteArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
-        self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
+        numbers = [cell for cell in self.before if not isinstance(cell, bool | Truth)]
+        self.one_value = circuit.all(map(self.arithmetic.has_one_value, numbers))
         self.within, self.unknown = self._within(self.before)
         self.transitions = [found for step in instance.steps if (found := self.transition(step)) is not None]
         self.one_step = circuit.both(
@@ -146,10 +148,6 @@ class TransitionRelation:
             return [value.literal]
         return self.arithmetic.literals(self.evaluator.number(value))
 
-    def number(self, value: Value, holds: Callable[[int], bool]) -> int:
-        """The number of a cell's value in an assignment, in which `holds` gives the value of a literal."""
-        return int(holds(value.literal)) if isinstance(value, Truth) else self.arithmetic.value(value, holds)
-
     def _ask(self, prop: Property) -> PropertyLiterals:
         states = [self.before, self.after] if prop.of_steps else [self.before]
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
@@ -181,10 +179,6 @@ class TransitionRelation:
         return PropertyLiterals(IN_RANGE, -circuit.any([self.error, of_states, taken]), FALSE, FALSE)
 
 
-def _is_number(cell: Value) -> bool:
-    return not isinstance(cell, bool | Truth)
-
-
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
     """A symbolic state whose cells may have any value of their ranges."""
     cells: list[Value] = []
@@ -197,11 +191,13 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
     return cells
 
 
-Holds = Callable[[int], bool]
-"""Whether a literal is true in an assignment."""
-
 Options = Sequence[int]
 """Literals of which exactly one is true."""
+
+
+def numbers_of(state: Sequence[Value], arithmetic: Any, holds: Holds) -> Cells:
+    """The numbers of a state's cells in an assignment."""
+    return tuple(int(holds(one.literal)) if isinstance(one, Truth) else arithmetic.value(one, holds) for one in state)
 
 
 @dataclass(frozen=True)
@@ -222,7 +218,7 @@ def initial_choice(instance: Instance, evaluator: Evaluator) -> InitialChoice:
     """The choice among all initial states. Raises ModelError, as their enumeration does."""
     states = instance.initial_states
     if instance.model.generators and len(states) > 1:
-        return _Generated(instance, evaluator).choice()
+        return _generated(instance, evaluator)
     if len(states) == 1:
         return InitialChoice(plain_state(instance, states[0]), TRUE, [[TRUE]], lambda holds: 0)
     return _yielded(instance, evaluator)
@@ -248,68 +244,56 @@ def _yielded(instance: Instance, evaluator: Evaluator) -> InitialChoice:
     )
 
 
-class _Generated:
-    """The states that generators make: which one, and its arguments."""
+def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
+    circuit = evaluator.circuit
+    default = plain_state(instance, Enumeration(instance.model.place_of, instance.layouts).default())
+    # Without an element for a parameter there is no combination of arguments.
+    used = [
+        (function, ranges)
+        for function, ranges in zip(instance.model.generators, instance.generator_ranges, strict=True)
+        if all(one.count for one in ranges)
+    ]
+    chosen = [circuit.variable() for _ in used] if len(used) > 1 else [TRUE]
+    condition, made, places = circuit.exactly_one(chosen), [], []
+    for selected, (function, ranges) in zip(chosen, used, strict=True):
+        arguments = [_argument(evaluator, one) for one in ranges]
+        enabled, error, cells = evaluator.act(default, function, [value for value, _, _ in arguments])
+        is_made = circuit.either(-selected, circuit.both(enabled, -error))
+        condition = circuit.all([condition, *(one for _, one, _ in arguments), is_made])
+        made.append((selected, cells))
+        places.append([options for _, _, decisions in arguments for options in decisions])
+    state = [evaluator.one_of([(one, cells[at]) for one, cells in made]) for at in range(instance.cells)]
+    within, _ = evaluator.conjunction(evaluator.ask(one, [state]) for one in instance.model.constraints)
+    return InitialChoice(
+        state,
+        circuit.both(condition, within),
+        [chosen, *_together(circuit, chosen, places)],
+        lambda holds: instance.initial_states.index(numbers_of(state, evaluator.arithmetic, holds)),
+    )
 
-    def __init__(self, instance: Instance, evaluator: Evaluator) -> None:
-        self.instance = instance
-        self.evaluator = evaluator
-        self.circuit: AndInverterGraph = evaluator.circuit
-        self.default = plain_state(instance, Enumeration(instance.model.place_of, instance.layouts).default())
 
-    def choice(self) -> InitialChoice:
-        instance, circuit, evaluator = self.instance, self.circuit, self.evaluator
-        both, either = circuit.both, circuit.either
-        # Without an element for a parameter there is no combination of arguments.
-        used = [
-            (function, ranges)
-            for function, ranges in zip(instance.model.generators, instance.generator_ranges, strict=True)
-            if all(one.count for one in ranges)
+def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
+    """A symbolic argument, the condition that it has one value, and the decisions that order its values."""
+    circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
+    if choices.is_subset:
+        members = [circuit.variable() for _ in range(choices.elements)]
+        return tuple(map(Truth, members)), TRUE, [[-one, one] for one in reversed(members)]
+    number = arithmetic.number(0, choices.count - 1)
+    if isinstance(number, int):
+        return number, TRUE, []
+    if isinstance(number, BinaryInteger):
+        return number, arithmetic.has_one_value(number), [[-bit, bit] for bit in number.bits[-2::-1]]
+    options = [arithmetic.is_element(number, element) for element in range(choices.count)]
+    return number, arithmetic.has_one_value(number), [options]
+
+
+def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
+    """The decisions of all generators as one sequence; a generator with fewer decisions takes the first option."""
+    for column in zip_longest(*places, fillvalue=(TRUE,)):
+        yield [
+            circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
+            for row in zip_longest(*column, fillvalue=FALSE)
         ]
-        chosen = [circuit.variable() for _ in used] if len(used) > 1 else [TRUE]
-        condition, made, places = circuit.exactly_one(chosen), [], []
-        for selected, (function, ranges) in zip(chosen, used, strict=True):
-            arguments = [self._argument(one) for one in ranges]
-            enabled, error, cells = evaluator.act(self.default, function, [value for value, _, _ in arguments])
-            conditions = [condition, *(one for _, one, _ in arguments), either(-selected, both(enabled, -error))]
-            condition = circuit.all(conditions)
-            made.append((selected, cells))
-            places.append([options for _, _, decisions in arguments for options in decisions])
-        state = [evaluator.one_of([(one, cells[at]) for one, cells in made]) for at in range(instance.cells)]
-        within, _ = evaluator.conjunction(evaluator.ask(one, [state]) for one in instance.model.constraints)
-        decisions = [chosen, *self._together(chosen, places)]
-        return InitialChoice(state, both(condition, within), decisions, lambda holds: self._number(state, holds))
-
-    def _argument(self, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-        """A symbolic argument, the condition that it has one value, and the decisions that order its values."""
-        circuit, arithmetic = self.circuit, self.evaluator.arithmetic
-        if choices.is_subset:
-            members = [circuit.variable() for _ in range(choices.elements)]
-            return tuple(map(Truth, members)), TRUE, [[-one, one] for one in reversed(members)]
-        number = arithmetic.number(0, choices.count - 1)
-        if isinstance(number, int):
-            return number, TRUE, []
-        if isinstance(number, BinaryInteger):
-            return number, arithmetic.has_one_value(number), [[-bit, bit] for bit in number.bits[-2::-1]]
-        options = [arithmetic.is_element(number, element) for element in range(choices.count)]
-        return number, arithmetic.has_one_value(number), [options]
-
-    def _together(self, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-        """The decisions of all generators as one sequence; a generator with fewer decisions takes the first option."""
-        circuit = self.circuit
-        for column in zip_longest(*places, fillvalue=(TRUE,)):
-            yield [
-                circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
-                for row in zip_longest(*column, fillvalue=FALSE)
-            ]
-
-    def _number(self, state: Sequence[Value], holds: Holds) -> int:
-        """The number of the state with these cells in an assignment."""
-        arithmetic = self.evaluator.arithmetic
-        cells = [
-            holds(value.literal) if isinstance(value, Truth) else arithmetic.value(value, holds) for value in state
-        ]
-        return self.instance.initial_states.index(tuple(map(int, cells)))
 
 
 @dataclass(frozen=True)
@@ -325,7 +309,7 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """Paths that start in an initial state, or with `free` in any state."""
+    """Paths that start in an initial state, or with `free` in any state: in exactly one, if `begins` is true."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation
@@ -338,6 +322,7 @@ class Unrolling:
         self.guards = self.circuit.cone(enabled)
         if not free:
             self.initial = initial_choice(relation.instance, relation.evaluator)
+        self.begins = relation.one_value if self.initial is None else self.initial.condition
         self._extend(relation.before if self.initial is None else self.initial.cells)
 
     def _roots(self) -> list[int]:
@@ -348,10 +333,6 @@ class Unrolling:
         for value in relation.after:
             roots += relation.literals(value)
         return roots
-
-    def begin(self) -> list[int]:
-        """Constraints on every path: it starts in exactly one state."""
-        return [self.relation.one_value if self.initial is None else self.initial.condition]
 
     @property
     def depth(self) -> int:
@@ -397,15 +378,8 @@ class Unrolling:
         cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
         return -self.circuit.all(same("==", a, b) for a, b in cells)
 
-    def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
-        """The path of a satisfying assignment, in which `holds` gives the value of a literal."""
+    def path(self, depth: int, holds: Holds) -> StepPath:
+        """The path of a satisfying assignment."""
         initial = 0 if self.initial is None else self.initial.number(holds)
-        steps = []
-        for level in self.levels[:depth]:
-            step = next(
-                one.step.number
-                for one, literal in zip(self.relation.transitions, level.taken, strict=True)
-                if holds(literal)
-            )
-            steps.append(step)
-        return StepPath(initial, tuple(steps))
+        taken = (next(number for number, one in enumerate(level.taken) if holds(one)) for level in self.levels[:depth])
+        return StepPath(initial, tuple(self.relation.transitions[number].step.number for number in taken))

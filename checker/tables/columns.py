@@ -129,15 +129,16 @@ VERDICTS = Table(
         Column(
             "depth",
             Type.WHOLE,
-            "The step at which the property fails or is reached; for `... TO DEPTH`, that depth.",
+            "The number of steps after which the property fails or is reached; for a verdict `... TO DEPTH`, that"
+            " depth.",
             may_lack=True,
         ),
-        Column("permitted_depth", Type.WHOLE, "The step of the first permitted failure.", may_lack=True),
+        Column("permitted_depth", Type.WHOLE, "The number of steps to the first permitted failure.", may_lack=True),
         Column(
             "violating",
             Type.WHOLE,
             "The number of failing states or transitions: all with --continue, else those up to the depth of the first"
-            " one.",
+            " failure.",
         ),
         Column("trace", Type.TEXT, "The trace file of the failure.", may_lack=True),
         Column(
@@ -164,20 +165,22 @@ TRACES = Table(
 )
 
 EDGES = Table(
-    "A row is one step of a sample. The sample is reproducible; it has every step from the first states of each level.",
+    "A row is one step of a sample of the transitions. The sample is reproducible; it has every step from the first"
+    " states of each level.",
     (
         RUN,
-        Column("depth", Type.WHOLE, "The level of the state."),
-        Column("state", Type.TEXT, "The state: a digest of its cells, 16 hexadecimal digits."),
+        Column("depth", Type.WHOLE, "The level of the state from which the step starts."),
+        Column("state", Type.TEXT, "The state before the step: a digest of its cells, 16 hexadecimal digits."),
         Column("action", Type.TEXT, "The action."),
         Column("took", Type.TEXT, "The action with its arguments."),
-        Column("successor", Type.TEXT, "The next state, as a digest like that of `state`."),
+        Column("successor", Type.TEXT, "The state after the step, as a digest like that of `state`."),
         Column("changed", Type.MAP, "The cells that the step changed, with their new values."),
     ),
 )
 
 OVERLAP = Table(
-    "A row is one set of parts. Only a search by parts on Spark has rows, and only if every part was finished.",
+    "A row is one set of parts of a search on Spark that found the same states. Only a search by parts has rows, and"
+    " only if every part was finished.",
     (
         RUN,
         Column("parts", Type.LIST, "The numbers of the parts; empty for states found before the work was divided."),
@@ -202,10 +205,11 @@ def documentation() -> str:
     lines = [
         "# The tables of `check --tables DIR`",
         "",
-        f"This is version {VERSION} of the tables. Every file stores it under `{KEY}` in its metadata. `DIR`"
-        " has a folder for each table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has"
-        " no rows. A repeated search replaces only its own files; a search that was cut short never replaces a complete"
-        " one. Except for the columns marked `Measured`, the contents are the same every time, byte by byte.",
+        f"This is version {VERSION} of the tables. The metadata of every file stores this number under `{KEY}`. `DIR`"
+        " has a folder for each table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if the"
+        " table has no rows for that search. A repeated search replaces only its own files; a search that was cut short"
+        " never replaces a complete one. Except for the columns marked `Measured`, the contents are the same every"
+        " time, byte by byte.",
     ]
     for name, table in sorted(TABLES.items(), key=lambda item: item[0] != "runs"):
         lines += ["", f"## `{name}`", "", table.says, "", "| column | type | |", "|---|---|---|"]

@@ -185,7 +185,11 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
         "traces": list(_trace_rows(run)),
         "edges": [_edge_row(instance, edge) for edge in edges],
         "overlap": sorted(overlap["states_by_parts"], key=lambda row: row["parts"]),
-        "runs": [_run_row(run, answer, spark)],
+        "runs": [
+            {name: answer[name] for name in OF_RUN}
+            | {name: spark.get(name) for name in OF_SPARK}
+            | {"parts_overlap": not run.counts_once}
+        ],
     }
     key = run_key(run, answer)
     return {name: [{"run": key, **row} for row in rows] for name, rows in tables.items()}
@@ -206,14 +210,6 @@ def run_key(run: Run, answer: Mapping[str, Any]) -> str:
         cut,
     ]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
-
-
-def _run_row(run: Run, answer: Mapping[str, Any], spark: Mapping[str, Any]) -> TableRow:
-    return {
-        **{name: answer[name] for name in OF_RUN},
-        **{name: spark.get(name) for name in OF_SPARK},
-        "parts_overlap": not run.counts_once,
-    }
 
 
 def _trace_rows(run: Run) -> Iterator[TableRow]:

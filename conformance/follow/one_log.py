@@ -14,11 +14,9 @@ from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import asked_model, complain, gravest, protocol_of, values_of
 from isrcheck.conformance.follow.online.follow import OnlineOutcome, follow_online, is_long, stream_of
-from isrcheck.conformance.follow.online.follow import Progress as OnlineProgress
 from isrcheck.conformance.follow.report.tell import tell, tell_online
 from isrcheck.conformance.follow.runs import EXIT_CODES, Watch, follow_log
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, follow_recording
-from isrcheck.conformance.follow.search.search import Progress as SearchProgress
 from isrcheck.conformance.follow.wire.convert import is_recording, wire_observations
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
@@ -50,8 +48,8 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     outcome: Outcome | OnlineOutcome
     with interrupts() as pressed:
 
-        def report(progress: SearchProgress | OnlineProgress) -> None:
-            line.tell(str(progress), progress.seconds)
+        def report(words: str, seconds: float) -> None:
+            line.tell(words, seconds)
             if pressed:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
@@ -94,8 +92,7 @@ def follow_events(
 ) -> int:
     """Follow every run of a log, print the outcomes, and return the exit code. Raises UsageError."""
     line = ProgressLine("conform")
-
-    watch = Watch(seconds_left(arguments), lambda progress: line.tell(str(progress), progress.seconds))
+    watch = Watch(seconds_left(arguments), line.tell)
     codes = set()
     try:
         for outcome in follow_log(path, arguments.most_states, protocol, values, watch, model=model):

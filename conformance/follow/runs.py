@@ -30,23 +30,14 @@ class TimeOverError(Exception):
     """The time limit was reached."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The position in a log: the current line, and the number of possible states before it."""
-
-    seconds: float
-    line: int
-    possible: int
-
-    def __str__(self) -> str:
-        return f"line {self.line:,}, {self.possible:,} possible states"
-
-
 class Watch:
-    """The clock for a whole log. The follower sets `line` and `possible`, which `Progress` reports."""
+    """The clock for a whole log. The follower sets the current line, and the number of possible states before it.
+
+    `report` takes the progress in words, and the seconds since the start.
+    """
 
     def __init__(
-        self, seconds: float | None = None, report: Callable[[Progress], None] = lambda progress: None
+        self, seconds: float | None = None, report: Callable[[str, float], None] = lambda words, seconds: None
     ) -> None:
         self.line = self.possible = 0
         self._report = report
@@ -60,7 +51,7 @@ class Watch:
             raise TimeOverError
         if now - self._reported >= SECONDS_BETWEEN_REPORTS:
             self._reported = now
-            self._report(Progress(now - self._began, self.line, self.possible))
+            self._report(f"line {self.line:,}, {self.possible:,} possible states", now - self._began)
 
 
 class TooManyError(Exception):
@@ -159,7 +150,6 @@ class Candidate:
     reason: str
 
     def __str__(self) -> str:
-        """The step and the reason, in one line."""
         return f"{self.step}: {self.reason}"
 
 
@@ -198,7 +188,6 @@ class Outcome:
     """The number of further pairs of a state and a step, whose reasons are not listed."""
 
     def spell(self) -> list[str]:
-        """The lines for the user."""
         name = f"run {self.run}" if self.run else str(self.path)
         so_far = count(self.events, "event") + (f", {self.missing} missing between them" if self.missing else "")
         states = count(self.possible, "possible state")
@@ -308,8 +297,6 @@ def follow_log(
 
 
 class _Following:
-    """Follows one run, event by event."""
-
     def __init__(self, path: Path, began: RunStart, most_states: int, watch: Watch) -> None:
         self._began = began
         self._watch = watch
@@ -332,7 +319,6 @@ class _Following:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome so far."""
         return self._end or self._ended(Verdict.FOLLOWED if self._events else Verdict.NOTHING)
 
     def happened(self, line: RunEvent) -> None:
@@ -368,7 +354,6 @@ class _Following:
             self._missing += line.missing
 
     def _stop(self, verdict: Verdict, line: int, why: str, **details: Any) -> None:
-        """End the run at this line of the log."""
         self._end = replace(self._ended(verdict), line=line, why=why, **details)
 
     def _ended(self, verdict: Verdict) -> Outcome:

@@ -22,6 +22,7 @@ from isrcheck.conformance.follow.search.explain import (
     WhyNotTaken,
     follow_recording,
 )
+from isrcheck.conformance.follow.search.explain import Outcome as RecordingOutcome
 from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.wire.convert import is_recording, wire_observations
 from isrcheck.models.messages import UsageError
@@ -79,11 +80,9 @@ class LogVerdict:
 
     @property
     def exit_codes(self) -> set[int]:
-        """The exit codes of the verdict."""
         return {EXIT_CODES[self.verdict], *[DIVERGED] * bool(self.rejections), *[VIOLATED] * self.is_violated}
 
     def __str__(self) -> str:
-        """One line."""
         return f"{self.verdict:<{max(map(len, Verdict))}} {self.where}: {self.why}"
 
 
@@ -109,14 +108,25 @@ def follow_one(
     try:
         if objects is None and not is_recording(path, request.model, content):
             return _follow_events(path, request, content, tick)
-        objects = objects or wire_observations(path, content)
-        return _follow_observations(path, request, content, objects, tick, announce)
+        outcome = follow_recording(
+            path,
+            request.generation,
+            request.values,
+            memory=request.memory,
+            seconds=request.seconds,
+            report=lambda words, seconds: tick(),
+            announce=announce,
+            content=content,
+            objects=objects or wire_observations(path, content),
+            why_not_taken=request.why_not_taken,
+        )
+        return _on_recording(path, outcome, with_trace=request.with_trace)
     except UsageError as error:
         return unreadable(error)
 
 
 def _follow_events(path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None]) -> LogVerdict:
-    watch, outcomes = Watch(request.seconds, lambda progress: tick()), list[Outcome]()
+    watch, outcomes = Watch(request.seconds, lambda words, seconds: tick()), list[Outcome]()
     try:
         question = request.protocol, request.values
         for outcome in follow_log(path, request.most_states, *question, watch, content, request.model):
@@ -154,26 +164,7 @@ def _rejections(outcomes: Sequence[Outcome]) -> list[list[str]]:
     ]
 
 
-def _follow_observations(
-    path: Path,
-    request: FollowRequest,
-    content: bytes | None,
-    objects: Objects | None,
-    tick: Callable[[], None],
-    announce: Callable[[str], None],
-) -> LogVerdict:
-    outcome = follow_recording(
-        path,
-        request.generation,
-        request.values,
-        memory=request.memory,
-        seconds=request.seconds,
-        report=lambda progress: tick(),
-        announce=announce,
-        content=content,
-        objects=objects,
-        why_not_taken=request.why_not_taken,
-    )
+def _on_recording(path: Path, outcome: RecordingOutcome, *, with_trace: bool) -> LogVerdict:
     if isinstance(outcome, NothingToFollow):
         return LogVerdict(Verdict.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")
     if isinstance(outcome, Explained):
@@ -183,7 +174,7 @@ def _follow_observations(
         if outcome.failures:
             failures = outcome.failures, outcome.recording
             why += "; ".join(["", summary(*failures), *losses(*failures, outcome.passed)])
-        trace = to_text(outcome.trace) if request.with_trace else None
+        trace = to_text(outcome.trace) if with_trace else None
         return LogVerdict(Verdict.EXPLAINED, str(path), why, trace=trace, is_violated=outcome.exit_code == VIOLATED)
     if isinstance(outcome, Undecided):
         if outcome.why == "interrupt":

@@ -15,6 +15,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,25 +61,21 @@ def content_of(path: Path) -> bytes:
     with opened(path) as (file, _):
         content = file.read(MOST_BYTES_OF_A_SMALL_FILE + 1)
     if len(content) > MOST_BYTES_OF_A_SMALL_FILE:
-        raise FileError(
-            path, f"larger than {MOST_BYTES_OF_A_SMALL_FILE} bytes, too large for such a file; copy it again"
-        )
+        raise FileError(path, f"larger than {MOST_BYTES_OF_A_SMALL_FILE} bytes, too large for such a file; {CURE}")
     return content
 
 
 def names_in(folder: Path) -> list[str]:
     """The names of the entries of a folder, sorted. Raises FileError."""
-    names = []
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                names.append(entry.name)
-                if len(names) > MOST_ENTRIES:
-                    raise FileError(folder, f"it has more than {MOST_ENTRIES} entries; give a folder with fewer")
+            names = [entry.name for entry in islice(entries, MOST_ENTRIES + 1)]
     except OSError as error:
         raise FileError(folder, f"{error.strerror or error}; give the log folder of a broker") from None
     except ValueError as error:
         raise FileError(folder, f"{error}; give another path") from None
+    if len(names) > MOST_ENTRIES:
+        raise FileError(folder, f"it has more than {MOST_ENTRIES} entries; give a folder with fewer")
     return sorted(names)
 
 
@@ -188,7 +185,7 @@ def producers_of(path: Path) -> dict[int, Producer]:
         raise FileError(path, f"it says CRC {crc:08x}, and its bytes have {actual:08x}; {CURE}", 2)
     if len(content) != START.size + count * ENTRY.size:
         raise FileError(path, f"{count} entries do not fit its {len(content)} bytes; {CURE}", CRC_FROM)
-    producers = {}
-    for producer, epoch, sequence, offset, _, _, _, first in ENTRY.iter_unpack(content[START.size :]):
-        producers[producer] = Producer(epoch, sequence, offset, first)
-    return producers
+    return {
+        producer: Producer(epoch, sequence, offset, first)
+        for producer, epoch, sequence, offset, _, _, _, first in ENTRY.iter_unpack(content[START.size :])
+    }

@@ -113,11 +113,6 @@ def name(option: str, text: str) -> str:
     return text
 
 
-def as_typed(_option: str, text: str) -> str:
-    """Return the text of an option unchanged."""
-    return text
-
-
 # ------------------------------------------------------------------------------------------------------------ options
 
 
@@ -138,8 +133,8 @@ class Option:
     `[FILE ...]`. The value of an argument with dots is a tuple."""
     help: str
     """The help text; `%(default)s` stands for the default."""
-    read: Read = as_typed
-    """Reads the text of the option or argument."""
+    read: Read = lambda _option, text: text
+    """Reads the text of the option or argument; by default, the value is the text."""
     default: Any = None
     """The value if the option is not typed; a text is read like a typed one."""
     choices: tuple[str, ...] = ()
@@ -268,7 +263,6 @@ class Command:
             prog=self.name,
             description=self.description,
             epilog=self.epilog or None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="subcommand")
         for subcommand in self.subcommands:
@@ -276,7 +270,6 @@ class Command:
                 subcommand.name,
                 help=subcommand.help,
                 description=subcommand.description or None,
-                formatter_class=argparse.RawDescriptionHelpFormatter,
                 allow_abbrev=not subcommand.takes_rest,
             )
             lines = ["examples:", *(f"  {example}" for example in subcommand.examples)] if subcommand.examples else []
@@ -326,7 +319,6 @@ class _ShowVersion(argparse.Action):
     """Prints the version and ends the command. The version is looked up only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        """Print `isrcheck VERSION`."""
         print_lines([product()])
         parser.exit()
 
@@ -370,7 +362,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of printing and ending the process."""
 
     def __init__(self, *, add_help: bool = True, **more: Any) -> None:
-        super().__init__(add_help=add_help, **more)
+        super().__init__(add_help=add_help, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         self.subcommands: Any = None
         if add_help:
             self.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version and exit")
@@ -394,7 +386,6 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def _print_message(self, message: str, _file: Any = None) -> None:
-        """Print the help."""
         print_lines([message.removesuffix("\n")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -52,7 +52,11 @@ def run(name: str, module: str) -> int:
     signal.signal(signal.SIGINT, leave)
     open_streams()
     if sys.argv[1:] == ["--version"]:
-        return _show_version()
+        import contextlib  # and nothing else
+
+        with contextlib.suppress(OSError):  # the reader may have closed the pipe
+            os.write(1, f"{product()}\n".encode())
+        return 0
     import importlib
 
     main = importlib.import_module(module).main
@@ -68,15 +72,6 @@ def run(name: str, module: str) -> int:
             leave()
         raise
     return code
-
-
-def _show_version() -> int:
-    """Print the version without importing anything else first."""
-    import contextlib
-
-    with contextlib.suppress(OSError):  # the reader may have closed the pipe
-        os.write(1, f"{product()}\n".encode())
-    return 0
 
 
 def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:

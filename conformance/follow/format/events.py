@@ -342,8 +342,6 @@ def _short(number: int) -> str:
 
 
 class _Run:
-    """The events of one run, in order."""
-
     def __init__(self, began: RunStart) -> None:
         self.name = began.header.run
         self.variables = began.variables

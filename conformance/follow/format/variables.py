@@ -48,7 +48,6 @@ class Part:
             return lambda value: members.get(value) if isinstance(value, str) else None
 
         def read(value: object) -> int | None:
-            """The value of one cell; None if it is outside the range of the variable."""
             if type(value) is int:  # JSON's true is not the number 1
                 return value if max(0, low) <= value <= high else None
             return NONE if value is None and values.none else None

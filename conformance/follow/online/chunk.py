@@ -89,12 +89,10 @@ class Outlook:
 
     @property
     def brokers(self) -> tuple[int, ...]:
-        """The brokers that hold the partition."""
         return tuple(sorted(self._replicas))
 
     @property
     def acks(self) -> Acks | None:
-        """The acks of the producers, if recorded."""
         return self._consistency.acks
 
     @property
@@ -214,7 +212,6 @@ class Past:
 
     @property
     def newest(self) -> Metadata | None:
-        """The last metadata."""
         return self.changes.last
 
     def _metadata(self, line: Metadata) -> None:
@@ -241,7 +238,6 @@ class Past:
                 story.append(line)
 
     def frozen(self) -> frozenset[int]:
-        """The brokers that are frozen."""
         return frozenset(
             broker
             for broker, story in self.stories.items()

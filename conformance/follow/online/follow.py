@@ -36,7 +36,7 @@ from isrcheck.conformance.follow.search.explain import UnmetClaim, not_modelled,
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.promises import PROMISE, Keeping
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import Progress as SearchProgress
+from isrcheck.conformance.follow.search.search import Report
 from isrcheck.conformance.follow.search.size import Size, instance_for
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import is_wire
@@ -229,7 +229,6 @@ LEAST_RECORDS, MOST_RECORDS = 10, 40
 MOST_EPOCHS, MOST_CHANGES = 6, 12
 """The leader epochs and the partition epochs after the first that a window has room for."""
 
-
 UNSENT = "no line sends the records of {0.spot}; they are assumed to be sent only shortly before a line shows them"
 """The possibilities left out of a recording without `send` lines that is longer than a chunk."""
 
@@ -238,19 +237,6 @@ LOST = "no line shows the record of {0.spot} after it was sent, and behaviours i
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
 """Claims of a chunk refer to each other. Only the garbage collector frees them, and it rarely runs by itself."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far the recording is followed."""
-
-    seconds: float
-    lines: int
-    of: int
-    states: int
-
-    def __str__(self) -> str:
-        return f"line {self.lines:,} of {self.of:,} that say something, {self.states:,} states"
 
 
 @dataclass(frozen=True)
@@ -269,7 +255,7 @@ def follow_online(
     *,
     memory: int = 4 << 30,
     seconds: float | None = None,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Report = lambda words, seconds: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> OnlineOutcome:
     """Decide whether a generation of the model explains a recording, in memory that does not grow with its length.
@@ -286,9 +272,7 @@ def follow_online(
             outlook = outlook_of(path, stream())
 
             def run(*, keeps: bool) -> OnlineOutcome:
-                following.append(
-                    _Following(path, stream, outlook, protocol, settings, budget, memory, report, announce, keeps=keeps)
-                )
+                following.append(_Following(stream, outlook, protocol, settings, budget, report, announce, keeps=keeps))
                 return following[-1].run()
 
             outcome = run(keeps=True)
@@ -318,26 +302,20 @@ def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOu
 
 
 class _Following:
-    """One recording while it is followed."""
-
     def __init__(
         self,
-        path: Path,
         stream: Stream,
         outlook: Outlook,
         protocol: str,
         values: Mapping[str, int],
         budget: Budget,
-        memory: int,
-        report: Callable[[Progress], None],
+        report: Report,
         announce: Callable[[str], None],
         *,
         keeps: bool,
     ) -> None:
-        self.path = path
         self.outlook = outlook
         self.budget = budget
-        self.memory = memory
         self.report = report
         self.started = time.monotonic()
         records = min(MOST_RECORDS, max(LEAST_RECORDS, outlook.most_open + LEAST_RECORDS // 2 + 1))
@@ -345,21 +323,20 @@ class _Following:
             self.instance = instance_for(_size(outlook, records), protocol, values, 1)
             self.kernel = kernel_of(self.instance, announce)
         except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
+            raise UsageError(f"{outlook.path}: {error}") from None
         self.promise = Keeping(self.instance, self.kernel, PROMISE) if keeps else None
         self.has_broken = self.is_stuck = False
         self.window = Window(outlook.brokers, min(outlook.epochs, default=0), records)
         self.past = Past()
         self.possible: Possible | None = None
         self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)
-        self.lines = followed(typed(path, stream()), outlook.header)
+        self.lines = followed(typed(outlook.path, stream()), outlook.header)
         self.waiting: deque[Line] = deque()
         self.states = self.most = self.generated = self.windows = self.chunks = 0
 
     # ------------------------------------------------------------------------------------------------- the loop
 
     def run(self) -> OnlineOutcome:
-        """Follow all lines."""
         try:
             return self._run()
         except KeyboardInterrupt:
@@ -400,10 +377,15 @@ class _Following:
         return held, chunk
 
     def _search(self, chunk: Chunk) -> ChunkSearch:
-        limits = self.budget.limits(Limits(None, self.memory // 2))
+        limits = self.budget.limits(Limits(None, self.budget.memory // 2))
         script = Script(chunk.recording, self.instance)
+
+        def tell(words: str, seconds: float) -> None:
+            lines = f"line {self.past.position:,} of {self.outlook.lines:,} that say something"
+            self.report(f"{lines}, {search.nodes.store.count:,} states", time.monotonic() - self.started)
+
         search = ChunkSearch(
-            chunk, script, self.kernel, limits, self._tell, has_guard=self.window.has_guard, keeping=self.promise
+            chunk, script, self.kernel, limits, tell, has_guard=self.window.has_guard, keeping=self.promise
         )
         if self.possible is None:
             search.begin_first()
@@ -412,7 +394,7 @@ class _Following:
                 search.monitor, chunk.recording.values, self.window.offset, chunk.first, self.possible.memory
             )
             search.begin(self.possible.states, monitors)
-        search.follow()
+        search.run()
         self.most = max(self.most, search.peak)
         self.states += search.total
         self.generated += search.expander.generated
@@ -420,10 +402,6 @@ class _Following:
         if search.guard.left_out is not None and self.left_out is None:
             self.left_out = f"{search.guard.left_out}, from about line {chunk.original[0].number} on"
         return search
-
-    def _tell(self, progress: SearchProgress) -> None:
-        seconds = time.monotonic() - self.started
-        self.report(Progress(seconds, self.past.position, self.outlook.lines, progress.states))
 
     def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> bool:
         """Drop the lines that were passed, and keep the states after them; False: no state is left."""
@@ -468,15 +446,11 @@ class _Following:
     def _expected(self) -> list[Request]:
         """The requests to change the ISR that later lines show, in terms of the window."""
         window, brokers = self.window, self.outlook.brokers
-        later = [line for position, line in self.outlook.control if position >= self.past.position]
+        epoch, partition_epoch = window.epoch, window.partition_epoch
         return [
-            (
-                brokers.index(line.leader),
-                line.leader_epoch - window.epoch,
-                line.partition_epoch - window.partition_epoch,
-            )
-            for line in later
-            if isinstance(line, AlterRequest)
+            (brokers.index(line.leader), line.leader_epoch - epoch, line.partition_epoch - partition_epoch)
+            for position, line in self.outlook.control
+            if position >= self.past.position and isinstance(line, AlterRequest)
         ]
 
     # ----------------------------------------------------------------------------------------------- the verdicts
@@ -485,7 +459,7 @@ class _Following:
         seconds = time.monotonic() - self.started
         lines = self.past.position + passed
         cost = Cost(lines, self.outlook.lines, self.states, self.most, self.generated, self.windows, seconds)
-        return self.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
+        return self.outlook.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
         """The verdict if the next line cannot be followed at all."""

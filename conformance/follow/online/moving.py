@@ -19,6 +19,7 @@ every behaviour from the old state is also a behaviour from the new state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,25 +97,20 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
     return records[0][:count].tolist(), epochs[0][:count].tolist()
 
 
+@dataclass
 class _Try:
     """One attempt to move: the record at one offset would be the guard."""
 
-    def __init__(
-        self,
-        table: Table,
-        frozen: frozenset[int],
-        reference: list[int],
-        epochs: list[int],
-        guard: int,
-    ) -> None:
-        self.table = table
-        self.configuration = table.instance.configuration
-        self.frozen = frozen
-        self.reference = reference
-        self.epochs = epochs
-        self.guard = guard
+    table: Table
+    frozen: frozenset[int]
+    reference: list[int]
+    epochs: list[int]
+    guard: int
+
+    def __post_init__(self) -> None:
+        self.configuration = self.table.instance.configuration
         self.replicas = range(self.configuration.replicas)
-        self.short: Truths = np.any(table["log_end_offset"] <= guard, axis=0)
+        self.short: Truths = np.any(self.table["log_end_offset"] <= self.guard, axis=0)
 
     def move(self) -> Move | None:
         """The move, if it is right in all states."""
@@ -202,9 +198,7 @@ class _Try:
     def _records(self) -> bool:
         """The producer is past all records up to the guard, and no log or response has them after the guard."""
         table, last = self.table, self.reference[self.guard]
-        if (table["next_record"] <= last).any():
-            return False
-        if (table["pending"][:, : last + 1] != NONE).any():
+        if (table["next_record"] <= last).any() or (table["pending"][:, : last + 1] != NONE).any():
             return False
         for name in ("log_record", "response_record"):
             later = table[name][..., self.guard + 1 :]

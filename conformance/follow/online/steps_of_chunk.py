@@ -11,12 +11,10 @@ is rejected without it is undecided.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.online.chunk import Chunk
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
@@ -24,7 +22,7 @@ from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.promises import Keeping
 from isrcheck.conformance.follow.search.rules import Permissions, Rules
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import Manner, Nodes, ObservationSearch, Progress
+from isrcheck.conformance.follow.search.search import Manner, Nodes, ObservationSearch, Report
 
 
 class GuardedRules(Rules):
@@ -37,20 +35,14 @@ class GuardedRules(Rules):
         """The first step that was left out, if any."""
 
     def allow(
-        self,
-        states_before: Words,
-        monitors_before: Words,
-        after: Words,
-        parents: Numbers,
-        steps: Numbers,
-        permissions: Permissions,
+        self, before: Words, monitors: Words, after: Words, parents: Numbers, steps: Numbers, permissions: Permissions
     ) -> Truths:
         """For each of these successors, whether the recording allows it, and the window can show it."""
-        allowed = super().allow(states_before, monitors_before, after, parents, steps, permissions)
+        allowed = super().allow(before, monitors, after, parents, steps, permissions)
         if not self.has_guard:
             return allowed
         rows = np.flatnonzero(allowed)
-        before, after = states_before[parents[rows]], after[rows]
+        before, after = before[parents[rows]], after[rows]
         for replica, broker in enumerate(self.script.recording.brokers):
             ended, ends = (self.cells.column(states, "log_end_offset", replica) for states in (before, after))
             is_short, leads = ends == 0, self.cells.column(before, "leader", replica) == replica
@@ -99,7 +91,7 @@ class ChunkSearch(ObservationSearch):
         script: Script,
         kernel: Kernel,
         limits: Limits,
-        report: Callable[[Progress], None],
+        report: Report,
         *,
         has_guard: bool,
         keeping: Keeping | None = None,
@@ -112,7 +104,7 @@ class ChunkSearch(ObservationSearch):
         self.guard = GuardedRules(script, self.cells, self.monitor, is_idempotent=True, has_guard=has_guard)
         self.checks.rules = self.guard
         self.lines = chunk.end
-        self.at = chunk.first
+        self.at = -1
         self.peak = 0
         self.total = 0
         self._waiting: defaultdict[int, list[Words]] = defaultdict(list)
@@ -120,33 +112,26 @@ class ChunkSearch(ObservationSearch):
 
     def begin_first(self) -> None:
         """Start with the states in which a recording can begin."""
-        self.at = -1
         self._start()
 
     def begin(self, states: Words, monitors: Words) -> None:
         """Start with these states, which have passed the lines before the chunk."""
-        self.at = -1
         self.monitor.look(monitors, states)
         nothing = np.zeros(len(states), np.int64)
         self._pass_and_add(states, monitors, nothing, nothing)
 
-    def follow(self) -> None:
+    def _search(self) -> None:
         """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
-        try:
+        self._note_best()
+        for line in range(self.chunk.first, self.chunk.end):
+            if line not in self._waiting:
+                continue
+            self.at = line
+            self._close(line)
+            if self.stopped is not None or not any(later > line for later in self._waiting):
+                return
             self._note_best()
-            for line in range(self.chunk.first, self.chunk.end):
-                if line not in self._waiting:
-                    continue
-                self.at = line
-                self._close(line)
-                if self.stopped is not None or not any(later > line for later in self._waiting):
-                    return
-                self._note_best()
-            self.at = self.chunk.end
-        except KeyboardInterrupt:
-            self.stopped = "interrupt"
-        except Full:
-            self.stopped = "memory"
+        self.at = self.chunk.end
 
     def _close(self, line: int) -> None:
         """Find all states that can be reached before this line is passed."""
@@ -216,7 +201,6 @@ class ChunkSearch(ObservationSearch):
         return line, np.ascontiguousarray(states[kept]), monitors[kept]
 
     def _split(self, rows: Words) -> tuple[Words, Words]:
-        """The states of nodes, and their monitors."""
         return rows[:, : self.nodes.words], rows[:, self.nodes.words]
 
     def here(self) -> tuple[Words, Words]:

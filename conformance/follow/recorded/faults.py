@@ -10,8 +10,6 @@ from enum import Enum
 
 
 class FaultKind(Enum):
-    """The kind of a fault."""
-
     KILL = "kill -9"
     FREEZE = "freeze"
     THAW = "thaw"

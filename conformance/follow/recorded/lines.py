@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
@@ -67,19 +67,19 @@ class Begins:
     partition_epoch: int = 0
 
 
+@dataclass
 class LineReader:
     """Reads the keys of one line, each with its type. Every error names file and line."""
 
-    def __init__(self, path: Path, number: int, keys: Mapping[str, Any], begins: Begins) -> None:
-        self.path = path
-        self.number = number
-        self.keys = keys
-        self.begins = begins
-        self.common: dict[str, Any] = {"number": number}
-        """The fields of every line."""
+    path: Path
+    number: int
+    keys: Mapping[str, Any]
+    begins: Begins
+
+    common: dict[str, Any] = field(default_factory=dict)
+    """The fields of every line."""
 
     def refuse(self, defect: str, cure: str) -> NoReturn:
-        """Report a defect of this line."""
         raise bad_line(self.path, self.number, f"{defect}; {cure}")
 
     def only(self, *allowed: str) -> None:
@@ -102,7 +102,6 @@ class LineReader:
         return bool(self.value(key, lambda value: isinstance(value, bool), "true or false"))
 
     def broker(self, key: str, *, required: bool = True) -> Any:
-        """The number of a broker."""
         return self.value(key, is_count, "the number of a broker", required=required)
 
     def replica(self, key: str) -> Any:
@@ -131,7 +130,6 @@ class LineReader:
         return self.brokers(key) or frozenset()
 
     def epoch(self, key: str, *, required: bool = False) -> Any:
-        """A leader epoch."""
         return self.value(key, is_count, "a leader epoch", required=required)
 
     def offset(self, key: str, *, required: bool = False) -> Any:
@@ -352,15 +350,15 @@ class Line:
         """Whether the line says something about the state, a fault or a request."""
         return True
 
-    @property
+    @cached_property
     def held(self) -> tuple[str, ...]:
         """The records that the line shows in a log, in order."""
-        return ()
+        return next(iter(self.all(LineReader.log, LineReader.records)), ())
 
     @property
     def held_at(self) -> Sequence[int]:
         """The offsets of the records in `held`."""
-        return ()
+        return next(iter(self.all(LineReader.offsets)), range(len(self.held)))
 
     @property
     def held_in(self) -> tuple[int, ...] | None:
@@ -393,7 +391,6 @@ class Line:
 
     @property
     def epochs(self) -> Sequence[int]:
-        """The leader epochs that the line shows."""
         return [*self.all(LineReader.epoch), *(self.held_in or ())]
 
     @property
@@ -595,14 +592,6 @@ class Disk(Line):
         return replace(self, log=(), batch_epochs=None, epoch_cache=None)
 
     @property
-    def held(self) -> tuple[str, ...]:
-        return self.log
-
-    @property
-    def held_at(self) -> Sequence[int]:
-        return range(len(self.log))
-
-    @property
     def bounds(self) -> Sequence[int]:
         return [len(self.log), *super().bounds, *(start for _, start in self.epoch_cache or ())]
 
@@ -747,7 +736,6 @@ class Metadata(Line):
 
     @property
     def shown(self) -> tuple[int | None, int | None, frozenset[int]]:
-        """Leader, leader epoch and ISR."""
         return self.leader, self.leader_epoch, self.isr
 
     def is_before(self, epoch: int) -> bool:
@@ -848,9 +836,8 @@ class View(Line):
             yield place.members("the ISR is", "controller_isr", self.isr)
         elif self.isr is not None:
             says = f"the ISR of partition epoch {self.partition_epoch} is {place.listed(sorted(self.isr))}"
-            for line in place.earlier:
-                is_same = isinstance(line, Metadata) and line.partition_epoch == self.partition_epoch
-                if isinstance(line, Metadata) and is_same and line.isr != self.isr:
+            for line in (line for line in place.earlier if isinstance(line, Metadata)):
+                if line.partition_epoch == self.partition_epoch and line.isr != self.isr:
                     yield place.never(says, f"it is {place.listed(sorted(line.isr))} by {line.spot}")
                     return
 
@@ -960,14 +947,6 @@ class Records(Line):
 
     records: tuple[str, ...]
     offsets: tuple[int, ...]
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        return self.records
-
-    @property
-    def held_at(self) -> Sequence[int]:
-        return self.offsets
 
     @property
     def bounds(self) -> Sequence[int]:
@@ -1106,7 +1085,6 @@ class Applied(Line):
 
 
 def _wish(replicas: frozenset[int] | None) -> str:
-    """What an operator requests, in words."""
     return "to cancel the reassignment" if replicas is None else f"for the replicas {_spelled(replicas)}"
 
 
@@ -1190,7 +1168,6 @@ class Fault(Line):
 
     @property
     def is_death(self) -> bool:
-        """Whether a broker is killed or shut down."""
         return self.what in (FaultKind.KILL, FaultKind.STOP)
 
     @property
@@ -1341,7 +1318,6 @@ class Remark(Line):
 
     @property
     def says_something(self) -> bool:
-        """Whether it says something about the recording."""
         return bool(self.unused or self.unmodelled or self.copies)
 
     def counts(self, *, has_all_requests: bool) -> bool:
@@ -1403,7 +1379,8 @@ def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins |
         reader.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(KINDS)}")
     n = reader.value("n", is_count, "the number of the line", required=kind not in Header.kinds)
     reader.value("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
-    reader.common |= {"n": -1 if n is None else n, "source": reader.value("from", _is_text, "the name of a file")}
+    source = reader.value("from", _is_text, "the name of a file")
+    reader.common = {"number": number, "n": -1 if n is None else n, "source": source}
     return KINDS[kind].read(reader)
 
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, count, groupby
+from itertools import chain, combinations, count, dropwhile, groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -129,7 +129,6 @@ class Recording(Names):
 
     @property
     def asks_unclean(self) -> bool:
-        """Whether an administrator asks for an unclean election."""
         return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
@@ -193,11 +192,7 @@ def typed(path: Path, objects: Objects) -> Iterator[Line]:
 
 def since_start(lines: Iterable[Line]) -> Iterator[Line]:
     """The lines except the starts of brokers at the beginning, which start the whole cluster."""
-    has_begun = False
-    for line in lines:
-        has_begun |= not (isinstance(line, Fault) and line.what is FaultKind.START)
-        if has_begun:
-            yield line
+    return dropwhile(lambda line: isinstance(line, Fault) and line.what is FaultKind.START, lines)
 
 
 class Consistency:
@@ -236,7 +231,10 @@ class Consistency:
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
-    lines = _told_apart(list(typed(path, objects or _objects(path, content))))
+    size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
+    if not objects and size > MOST_BYTES:
+        raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
+    lines = _told_apart(list(typed(path, objects or objects_of(path, content))))
     header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
     claiming = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
     claims = list(since_start(claiming))
@@ -262,13 +260,6 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         remarks=tuple(line for line in lines if isinstance(line, Remark) and line.says_something),
         first_replicas=len(first),
     )
-
-
-def _objects(path: Path, content: bytes | None) -> Objects:
-    size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
-    if size > MOST_BYTES:
-        raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
-    return objects_of(path, content)
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
@@ -491,9 +482,8 @@ def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]
     yield _without(recording, requests)
     if requests:
         yield recording
-    for arrived in range(1, len(requests)):
-        for lost in combinations(requests, len(requests) - arrived):
-            yield _without(recording, lost)
+    for count_lost in range(len(requests) - 1, 0, -1):
+        yield from (_without(recording, lost) for lost in combinations(requests, count_lost))
 
 
 def _without(recording: Recording, requests: Sequence[Batch]) -> Recording:
@@ -524,7 +514,7 @@ def folded(recording: Recording) -> Recording | None:
         else:
             groups.append([value])
     large = [group for group in groups if len(group) >= FEWEST]
-    return _Fold(large, places).recording(recording) if large else None
+    return _with_groups(recording, large, places) if large else None
 
 
 def _places(recording: Recording) -> dict[str, int]:
@@ -558,42 +548,38 @@ def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 
 
-class _Fold:
-    """Replaces groups of records by single ones."""
+def _with_groups(recording: Recording, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> Recording:
+    """The recording with groups of records as single records.
 
-    def __init__(self, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> None:
-        self.names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
-        self.dropped = {value for group in groups for value in group[1:]}
-        self.lasts = {group[-1]: group[0] for group in groups}
-        self.gone = {*self.names, *self.dropped} - self.lasts.keys()
-        self.removed = sorted(places[value] for value in self.dropped)
+    Of the lines about one record of a batch, that about the last one says the most.
+    """
+    names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
+    dropped = {value for group in groups for value in group[1:]}
+    lasts = {group[-1]: names[group[0]] for group in groups}
+    gone = {*names, *dropped} - lasts.keys()
+    removed = [places[value] for value in dropped]
 
-    def recording(self, recording: Recording) -> Recording:
-        """The folded recording. Of the lines about one record of a batch, that about the last one says the most."""
-        kept = [line for line in recording.lines if self.gone.isdisjoint(line.all(LineReader.record))]
-        lines = tuple(map(self._line, kept))
-        return replace(recording, lines=lines, values=self._records(recording.values), is_folded=True)
+    def records(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(names.get(value, value) for value in values if value not in dropped)
 
-    def _line(self, line: Line) -> Line:
-        """A line about folded records."""
+    def moved(offset: int) -> int:
+        return offset - sum(at <= offset for at in removed)
 
+    def with_groups(line: Line) -> Line:
         def of_those_that_stay(items: Iterable[int]) -> tuple[int, ...]:
-            return tuple(item for value, item in zip(line.held, items, strict=True) if value not in self.dropped)
+            return tuple(item for value, item in zip(line.held, items, strict=True) if value not in dropped)
 
         return line.changed(
             {
-                LineReader.record: lambda value: self.names[self.lasts[value]] if value in self.lasts else value,
-                LineReader.records: self._records,
-                LineReader.log: self._records,
-                LineReader.offset: self._offset,
-                LineReader.offsets: lambda offsets: tuple(map(self._offset, of_those_that_stay(offsets))),
+                LineReader.record: lambda value: lasts.get(value, value),
+                LineReader.records: records,
+                LineReader.log: records,
+                LineReader.offset: moved,
+                LineReader.offsets: lambda offsets: tuple(map(moved, of_those_that_stay(offsets))),
                 LineReader.epochs: of_those_that_stay,
-                LineReader.epoch_cache: lambda entries: tuple((epoch, self._offset(at)) for epoch, at in entries),
+                LineReader.epoch_cache: lambda entries: tuple((epoch, moved(at)) for epoch, at in entries),
             }
         )
 
-    def _records(self, values: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self.names.get(value, value) for value in values if value not in self.dropped)
-
-    def _offset(self, offset: int) -> int:
-        return offset - sum(removed <= offset for removed in self.removed)
+    lines = tuple(with_groups(line) for line in recording.lines if gone.isdisjoint(line.all(LineReader.record)))
+    return replace(recording, lines=lines, values=records(recording.values), is_folded=True)

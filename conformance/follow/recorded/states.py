@@ -77,25 +77,11 @@ class Cells:
             position = position * size + at
         return place.offset + position
 
-    def mask(self, variables: Iterable[Variable]) -> Words:
-        """A mask for packed states: it selects the bits of these variables."""
-        return self.pattern(dict.fromkeys(variables))[0]
-
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
         """A mask of these variables, and their bits in a packed state in which they have these values (None: 0)."""
-        return self._pattern({self.place(name, *index): value for (name, *index), value in values.items()})
-
-    def pattern_of_fields(self, values: Mapping[str, int]) -> tuple[Words, Words]:
-        """The mask and bits for all variables of these fields, each of which has the value of its field."""
-        places = {name: self.instance.layouts[name] for name in values}
-        return self._pattern(
-            {place.offset + at: values[name] for name, place in places.items() for at in range(place.count)}
-        )
-
-    def _pattern(self, values: Mapping[int, int | None]) -> tuple[Words, Words]:
         masks, words = [0] * self.layout.words, [0] * self.layout.words
-        for cell, value in values.items():
-            bits = self.layout.bits[cell]
+        for (name, *index), value in values.items():
+            bits = self.layout.bits[self.place(name, *index)]
             masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
             words[bits.word] |= 0 if value is None else (value - bits.low) << bits.shift
         return np.array(masks, np.uint64), np.array(words, np.uint64)
@@ -179,27 +165,22 @@ class Place:
 
     @property
     def configuration(self) -> Any:
-        """The configuration of the model."""
         return self.cells.instance.configuration
 
     @property
     def alters_partitions(self) -> bool:
-        """Whether leaders change the ISR by requests to the controller."""
         return alters_partitions(self.cells.instance)
 
     @property
     def has_kraft(self) -> bool:
-        """Whether the controller is a KRaft quorum."""
         return has_kraft(self.cells.instance)
 
     @property
     def replicas(self) -> range:
-        """The numbers of the replicas."""
         return range(self.configuration.replicas)
 
     @property
     def log_size(self) -> int:
-        """The most records of a log."""
         return int(self.configuration.log_size)
 
     @property
@@ -209,7 +190,6 @@ class Place:
         return max((epoch - self.names.first_epoch for epoch in epochs if epoch is not None), default=0)
 
     def column(self, states: Words, name: str, *index: int) -> Numbers:
-        """The value of a variable in every state."""
         return self.cells.column(states, name, *index)
 
     def equal(self, says: str, variables: Sequence[Variable], wanted: Sequence[int], spell: Spell) -> Claim:
@@ -230,9 +210,7 @@ class Place:
 
     def never(self, says: str, why: str) -> Claim:
         """A claim that is true in no state."""
-        return Claim(
-            says, lambda states, monitors: self.any_of(states, ()), lambda states, monitors: [], lambda values: why
-        )
+        return self.claim(says, lambda states, _: self.any_of(states, ()), lambda *_: [], lambda _: why)
 
     def claim(
         self,

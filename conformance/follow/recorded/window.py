@@ -14,7 +14,6 @@ from hashlib import blake2b
 MOST_SETTLED = 10_000
 """The number of settled records whose offsets are remembered until a line says that they are acknowledged."""
 
-
 MOST_RECENT = 1_000
 """The number of settled records that are remembered with their offsets."""
 
@@ -95,7 +94,6 @@ class Prefix:
 
     @property
     def digests(self) -> Digests:
-        """The digests up to here."""
         return Digests(self._values.digest(), self._epochs.digest())
 
 

@@ -111,10 +111,8 @@ class Clients:
         """The first requests for the records that have a number in the producer's epoch, and are not acknowledged."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
-        now, acknowledged = (
-            len(producer.identities) - 1,
-            {request.payload for request in sent if request.is_acknowledged},
-        )
+        now = len(producer.identities) - 1
+        acknowledged = {request.payload for request in sent if request.is_acknowledged}
         present = [request for request in sent if request.retry_of is None and latest[request.payload] == now]
         return [request.number for request in present if request.payload not in acknowledged]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from isrcheck.conformance.cluster.acts import Act
@@ -48,7 +49,6 @@ class Moment:
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
-        """The response in flight to a request."""
         return next((message for message in self.view.network if message.in_reply_to == request), None)
 
     @property
@@ -147,20 +147,16 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
         case messages.FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
             return MappedEvent("leader_handles_fetch", leader=there, follower=source)
         case messages.FetchResponse() as answer if isinstance(source, int):
-            is_waited_for = message.in_reply_to in [
-                fetcher.outstanding for fetcher in old.fetchers if fetcher.source == source
-            ]
-            is_known = is_waited_for and before.stage(there, source) >= Fetch.ANSWERED
+            awaited = [fetcher.outstanding for fetcher in old.fetchers if fetcher.source == source]
+            is_known = message.in_reply_to in awaited and before.stage(there, source) >= Fetch.ANSWERED
             is_followed = mode_of(before, there, source) is Mode.FETCHING
             if _log(old) != _log(new) or (is_known and is_followed and answer.fetch_offset == old.log_end_offset):
                 return MappedEvent(_effect_of(answer, there, source, after), follower=there, leader=source)
             if is_known:
                 return MappedEvent("response_is_lost", follower=there, leader=source)
         case messages.OffsetsForLeaderEpochResponse() if isinstance(source, int):
-            is_done = (
-                mode_of(before, there, source) is Mode.TRUNCATING and mode_of(after, there, source) is Mode.FETCHING
-            )
-            if is_done or _log(old) != _log(new):
+            modes = mode_of(before, there, source), mode_of(after, there, source)
+            if modes == (Mode.TRUNCATING, Mode.FETCHING) or _log(old) != _log(new):
                 return MappedEvent("follower_reconciles", follower=there, leader=source)
         case messages.DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
             return MappedEvent("leader_deletes_records", leader=there, offset=new.log_start_offset)
@@ -181,18 +177,14 @@ def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
     """The controller handles a leader's request, or its answer arrives; refusals, and messages of or to an earlier
     process of the broker, are not in the model.
     """
-    request = isinstance(message.payload, messages.AlterIsrRequest)
-    broker, process = (
-        (message.source, message.source_process) if request else (message.destination, message.destination_process)
-    )
-    assert isinstance(broker, int)
-    if request:
-        is_earlier = before.view.brokers[broker].is_up and before.view.brokers[broker].process != process
-        return None if is_earlier else MappedEvent("controller_handles_alter_partition", leader=broker)
+    if isinstance(message.payload, messages.AlterIsrRequest):
+        sender = before.view.brokers[int(message.source)]
+        is_earlier = sender.is_up and sender.process != message.source_process
+        return None if is_earlier else MappedEvent("controller_handles_alter_partition", leader=sender.number)
     heard = (messages.Errors.NONE, messages.Errors.INELIGIBLE_REPLICA)
     if not isinstance(message.payload, messages.AlterIsrResponse) or message.payload.error not in heard:
         return None
-    return MappedEvent("leader_hears_answer", leader=broker)
+    return MappedEvent("leader_hears_answer", leader=message.destination)
 
 
 def _produced(
@@ -213,9 +205,8 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
     is_first = record not in before.numbers.values()
-    sent = next(
-        candidate for _, all_sent in after.view.sent for candidate in all_sent if candidate.request == message.number
-    )
+    requests = chain.from_iterable(of_client for _, of_client in after.view.sent)
+    sent = next(request for request in requests if request.request == message.number)
     if after.producer_epoch > before.producer_epoch:
         now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
         action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"
@@ -277,9 +268,7 @@ def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> MappedEvent
     if old is None or new is None:
         return None
     removed = old.isr - (new.isr if new.proposed_isr is None else new.proposed_isr)
-    if not removed:
-        return None
-    return MappedEvent("leader_shrinks_isr", leader=leader, removed=sorted(removed))
+    return MappedEvent("leader_shrinks_isr", leader=leader, removed=sorted(removed)) if removed else None
 
 
 def _role(broker: BrokerView) -> tuple[object, ...]:
@@ -309,8 +298,7 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
         case "deliver", (Message(payload=messages.MetadataImage()) as message,):
             there = int(message.destination)
             was, now = (moment.projected["metadata_position"][there] for moment in (before, after))
-            is_new = was != now
-            return MappedEvent("broker_applies_metadata", broker=there, partition_epoch=now) if is_new else None
+            return MappedEvent("broker_applies_metadata", broker=there, partition_epoch=now) if was != now else None
         case "deliver", (Message(payload=messages.BrokerHeartbeatRequest()) as message,):
             return _beaten(int(message.source), before, after)
     return None

@@ -213,7 +213,6 @@ class Plan(RunsPlan):
 
     @cached_property
     def has_kraft(self) -> bool:
-        """Whether brokers register with a KRaft controller."""
         return self.protocol_switches().has_kraft
 
     @property
@@ -257,7 +256,6 @@ class Plan(RunsPlan):
         return model.instance(self.protocol, values)
 
     def settings(self) -> Settings:
-        """The settings of the cluster."""
         has = self.configuration
         idempotent = bool(has.enable_idempotence)
         return replace(

@@ -219,7 +219,6 @@ class RecordedRun:
         return any(fetcher.mode is Mode.FAILED for fetcher in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
-        """The current value of a log key."""
         part = self.variables.part(key)
         cells = self.before.projected[part.layout.name]
         first = part.start - part.layout.offset
@@ -443,7 +442,6 @@ class RecordedRun:
         self.watch(Act(self.cluster.now, name, tuple(getattr(argument, "value", argument) for argument in arguments)))
 
     def crash(self, broker: int) -> None:
-        """Crash a broker that runs."""
         self.cluster.crash(broker)
         self.watch(Act(self.cluster.now, "crash", (broker,)))
 
@@ -457,11 +455,8 @@ class RecordedRun:
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
-            is_told = (
-                isinstance(message.payload, messages.LeaderAndIsr | messages.MetadataImage)
-                and message.destination == broker
-            )
-            if is_told and message.destination_process == process:
+            is_metadata = isinstance(message.payload, messages.LeaderAndIsr | messages.MetadataImage)
+            if is_metadata and (message.destination, message.destination_process) == (broker, process):
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()
@@ -554,7 +549,6 @@ class ObservedRun(RecordedRun):
             self.observations.clear()
 
     def moment(self) -> Moment:
-        """The observed state."""
         return Moment(self.cluster.observe(), {}, {})
 
     def write(self, event: MappedEvent, *, is_observed: bool = True) -> None:

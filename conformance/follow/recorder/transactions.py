@@ -122,7 +122,6 @@ class TransactionsPlan(RunsPlan):
 
     @property
     def configuration(self) -> Any:
-        """The values of the model's configuration."""
         return self.instance.configuration
 
     def spelled(self, *, is_switch: bool) -> dict[str, int | str]:
@@ -588,7 +587,6 @@ def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _flat(value: Any) -> Iterator[int]:
-    """The cells of a value."""
     if isinstance(value, list):
         for part in value:
             yield from _flat(part)

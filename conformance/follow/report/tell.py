@@ -56,7 +56,6 @@ RESTS_ON = (
     " crash, freeze and start only where the recording says so; and that elections happen as its leaders require."
 )
 
-
 AND_ON = (
     "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
     " and after the last of them at most once for each fault and each request; and a living broker's session expires"
@@ -64,7 +63,6 @@ AND_ON = (
     " leaders send no request but those in its `alter_partition` lines."
 )
 """What a rejection by 2.8 or later also assumes."""
-
 
 LOST = "{values} reached nobody: no line shows them after they were sent, so they may have arrived or not."
 """What an explanation says of the records that it leaves out."""
@@ -170,7 +168,6 @@ def _rejected_after(outcome: RejectedAfter) -> list[str]:
 
 
 def _rests_on(instance: Instance) -> list[str]:
-    """What a rejection assumes."""
     assumed = RESTS_ON.format(acks=Acks(instance.configuration.acks).spelling)
     return wrapped(assumed + (f" {AND_ON}" if alters_partitions(instance) else ""))
 

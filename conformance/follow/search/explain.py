@@ -40,7 +40,7 @@ from isrcheck.conformance.follow.recorded.states import Claim, Variable, alters_
 from isrcheck.conformance.follow.search.promises import Failure, failures_of
 from isrcheck.conformance.follow.search.rules import Dropped
 from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script
-from isrcheck.conformance.follow.search.search import Manner, ObservationSearch, Progress
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch, Report
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
@@ -50,7 +50,6 @@ from isrcheck.traces.format.trace import VIOLATED, Trace
 
 MOST_STATES = 100_000
 """The number of inspected states; if there are more, a sample at equal distances is taken."""
-
 
 Unknown = tuple[Variable, str, str]
 """A fact that no line shows: the variable, its meaning, and the kind of line that shows it."""
@@ -239,7 +238,7 @@ def follow_recording(
     *,
     memory: int = 4 << 30,
     seconds: float | None = None,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Report = lambda words, seconds: None,
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
     objects: Objects | None = None,
@@ -278,7 +277,7 @@ class _Following:
     protocol: str
     values: Mapping[str, int]
     budget: Budget
-    report: Callable[[Progress], None]
+    report: Report
     announce: Callable[[str], None]
     why_not_taken: WhyNotTaken | None
     began: float = field(default_factory=time.monotonic)
@@ -446,7 +445,6 @@ class _Following:
         return None if timely.untimely else replace(timely, is_shortest=False)
 
     def instance(self, recording: Recording, sent_again: int | None) -> Instance:
-        """The instance of the model for a recording."""
         return instance_for(size_of(recording), self.protocol, self.values, sent_again)
 
     def explained(self, search: ObservationSearch) -> Explained:
@@ -457,7 +455,7 @@ class _Following:
         options = f"--protocol {self.protocol}{_given(search.instance, self.values)}"
         command = f"conform follow {escaped(shlex.quote(str(self.path)))} {options}"
         trace = from_steps(instance, path.initial, path.steps, None, command)
-        is_shortest = search.is_shortest and not recording.is_folded
+        is_shortest = search.waiting_nodes.is_broad and not recording.is_folded
         why = None if self.why_not_taken is None else self.why_not_taken(trace)
         return Explained(recording, trace, path.passed, _effort(search), is_shortest=is_shortest, untimely=why)
 

@@ -117,9 +117,8 @@ class Monitor:
                 f"{script.recording.path}: a search has to remember {self._used} bits of each path, more than"
                 f" {WORD_BITS}; split the recording"
             )
-        incarnations = [stage.incarnations for stage in script.stages]
-        incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
-        self.incarnations = incarnations
+        at_the_end = tuple(len(processes) - 1 for processes in self.sightings.processes)
+        self.incarnations = incarnations = [*(stage.incarnations for stage in script.stages), at_the_end]
         self.next_value = [self._next_values(replica, incarnations) for replica in range(len(self.sighted))]
         self.collects = [
             np.array(

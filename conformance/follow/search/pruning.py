@@ -46,15 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.conformance.follow.recorded.lines import Acked, AlterRequest, Line, Metadata
-from isrcheck.conformance.follow.recorded.states import (
-    Cells,
-    Numbers,
-    Truths,
-    Variable,
-    Words,
-    alters_partitions,
-    has_kraft,
-)
+from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Variable, Words, alters_partitions
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.script import NOBODY, Script
 from isrcheck.models.language.declarations import NONE
@@ -75,16 +67,13 @@ Pattern = tuple[Words, Words]
 
 
 class Unread:
-    """Sets the dead cells of states to one value."""
+    """Sets the dead cells of states to one value, with KRaft."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
-        self.is_used = has_kraft(cells.instance)
         configuration = cells.instance.configuration
         self.replicas = range(configuration.replicas)
         self.announcements = range(configuration.partition_changes + 1)
-        if not self.is_used:
-            return
         self.may_be_elected = _elections(script, configuration.elections + 1, len(self.replicas))
         self.has_request = _shown_later(
             script, len(self.replicas), lambda line: line.leader if isinstance(line, AlterRequest) else None
@@ -100,7 +89,7 @@ class Unread:
 
     def clear(self, states: Words, stages: Numbers) -> None:
         """Set the dead cells of these states, in place; `stages` are the numbers of lines that they have passed."""
-        if not self.is_used or not len(states):
+        if not len(states):
             return
         column = self.cells.column
         record, epochs = column(states, "controller_leader"), column(states, "controller_epoch")

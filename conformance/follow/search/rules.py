@@ -58,8 +58,8 @@ class Requests:
         places = [(at, recording.replica(line.leader)) for at, line in lines] if self.is_complete else []
         empty = np.zeros(cells.layout.words, np.uint64)
         self.requests = np.array([empty, *(cells.pattern(line.cells(recording))[1] for _, line in lines if places)])
-        count = len(self.replicas)
-        self.masks = [cells.mask(AlterRequest.variables(leader, count)) for leader in self.replicas if places]
+        count, leaders = len(self.replicas), self.replicas if places else ()
+        self.masks = [cells.pattern(dict.fromkeys(AlterRequest.variables(leader, count)))[0] for leader in leaders]
         stages = range(len(script.stages) + 1)
         self.next: NDArray[np.int64] = np.full((len(self.replicas), len(stages)), NO_REQUEST, np.int64)
         self.last = self.next.copy()
@@ -131,10 +131,8 @@ class InTime:
             allowed[rows] &= self._drops_those_that_lag(before[parents[rows]], leader, self.removed[steps[rows]])
             if self.has_kraft:
                 rows = np.flatnonzero(self.fetches[steps] == leader)
-                proposes = (self._request(after[rows], leader) != AlterPartition.NONE) & (
-                    self._request(before[parents[rows]], leader) == AlterPartition.NONE
-                )
-                rows = rows[proposes]
+                was, now = (self._request(states, leader) for states in (before[parents[rows]], after[rows]))
+                rows = rows[(was == AlterPartition.NONE) & (now != AlterPartition.NONE)]
                 allowed[rows] &= self._may_propose(before[parents[rows]], leader, steps[rows], stages[rows])
         return allowed
 
@@ -158,9 +156,7 @@ class InTime:
         has_read_all = column(states, "metadata_position", leader) == column(states, "controller_partition_epoch")
         may: Truths = np.ones(len(states), bool)
         for follower in self.replicas:
-            is_active = (column(states, "is_fenced", follower) == 0) & (
-                column(states, "is_shutting_down", follower) == 0
-            )
+            is_active = (column(states, "is_fenced", follower) | column(states, "is_shutting_down", follower)) == 0
             knows = has_read_all | ~self.had_fault[follower, stages]
             may &= (self.follower[steps] != follower) | (is_active & knows)
         return may
@@ -186,45 +182,39 @@ class Rules:
         self.replicas = range(cells.instance.configuration.replicas)
 
     def allow(
-        self,
-        states_before: Words,
-        monitors_before: Words,
-        after: Words,
-        parents: Numbers,
-        steps: Numbers,
-        permissions: Permissions,
+        self, before: Words, monitors: Words, after: Words, parents: Numbers, steps: Numbers, permissions: Permissions
     ) -> Truths:
         """For each of these successors, whether the recording allows it after its predecessor."""
         column = self.cells.column
-        stages = self.monitor.passed.read(monitors_before)[parents]
+        stages = self.monitor.passed.read(monitors)[parents]
         allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
         allowed &= column(after, "controller_partition_epoch") <= self.most_partition_epoch[stages]
-        allowed &= self._are_required(states_before, after, parents, permissions, stages)
-        allowed &= self.requests.allow(states_before, after, parents, steps, stages)
+        allowed &= self._are_required(before, after, parents, permissions, stages)
+        allowed &= self.requests.allow(before, after, parents, steps, stages)
         if self.is_idempotent:
-            allowed &= self._keeps_order(states_before, parents, steps)
+            allowed &= self._keeps_order(before, parents, steps)
         actors = self.script.actor[steps]
         is_free = (permissions == Permission.FREE) | (permissions == Permission.ELECTION)
         for replica in range(len(self.monitor.sighted)):
             # A broker that halts dies, and the recording lists every death.
-            was_up = column(states_before, "is_up", replica)[parents]
+            was_up = column(before, "is_up", replica)[parents]
             allowed &= ~is_free | (column(after, "is_up", replica) == was_up)
             started = np.flatnonzero((permissions == Permission.START) & (actors == replica))
             if len(started):
                 origins = parents[started]
                 allowed[started] &= self.monitor.may_start_with(
-                    monitors_before[origins],
+                    monitors[origins],
                     replica,
                     self.script.checkpoint[steps[started]],
-                    column(states_before, "high_watermark", replica)[origins],
+                    column(before, "high_watermark", replica)[origins],
                 )
             stops = np.flatnonzero((permissions == Permission.CLEAN_STOP) & (actors == replica))
             if len(stops):
-                allowed[stops] &= self._may_stop(states_before[parents[stops]], replica)
+                allowed[stops] &= self._may_stop(before[parents[stops]], replica)
         return allowed
 
     def _are_required(
-        self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
+        self, before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
     ) -> Truths:
         """For each successor, whether its step is not an election, or an election that the recorded leaders require.
 
@@ -237,7 +227,7 @@ class Rules:
         are: Truths
         if self.script.recording.has_epochs:
             epoch, most_epoch = column(after, "controller_epoch"), self.most_epoch[stages]
-            is_new = epoch > column(states_before, "controller_epoch")[parents]
+            is_new = epoch > column(before, "controller_epoch")[parents]
             is_free = (leader == required) | (required == NOBODY)
             are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & is_free)
         else:

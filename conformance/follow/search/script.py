@@ -155,7 +155,6 @@ class Away:
     stopping: set[int] = field(default_factory=set)
 
     def befall(self, fault: FaultKind, broker: int) -> None:
-        """Note a fault of a broker."""
         left = {FaultKind.CUT: [], FaultKind.START: [self.frozen, self.down, self.stopping]}.get(fault, [self.frozen])
         for group in left:
             group.discard(broker)
@@ -398,7 +397,6 @@ def _most_partition_epoch(recording: Recording, position: int, newest: int) -> i
 
 
 def _differ(before: Metadata, line: Metadata) -> bool:
-    """Whether there is a change between two metadata lines."""
     has_replicas = None not in (before.replicas, line.replicas)
     return before.shown != line.shown or (before.replicas != line.replicas and has_replicas)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.results.terminal import human_bytes
 from isrcheck.conformance.follow.recorded.lines import Passing
-from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words
+from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words, has_kraft
 from isrcheck.conformance.follow.search.monitor import Claims, Monitor
 from isrcheck.conformance.follow.search.promises import Keeping
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
@@ -48,16 +48,15 @@ MANY = 1 << 16
 """The number of nodes that change their order together."""
 
 
+@dataclass
 class Order:
     """Nodes by rank: their depth, minus some steps for each passed line. `taken` counts the nodes chosen so far."""
 
-    def __init__(self, steps_of_a_line: int) -> None:
-        self.steps_of_a_line = steps_of_a_line
-        self.taken = 0
-        self._of_rank: dict[int, list[NDArray[np.uint32]]] = {}
+    steps_of_a_line: int
+    taken: int = 0
+    _of_rank: dict[int, list[NDArray[np.uint32]]] = field(default_factory=dict)
 
     def add(self, nodes: Numbers, depths: Numbers, passed: Numbers) -> None:
-        """Let nodes wait."""
         ranks = depths - self.steps_of_a_line * passed
         for rank in np.unique(ranks):
             self._of_rank.setdefault(int(rank), []).append(nodes[ranks == rank].astype(np.uint32))
@@ -152,20 +151,8 @@ class Path:
     passed: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a search: its furthest path explains the first `lines` lines of a recording of `of` lines."""
-
-    seconds: float
-    depth: int
-    states: int
-    lines: int
-    of: int
-    bytes_used: int
-
-    def __str__(self) -> str:
-        counts = f"step {self.depth}, line {self.lines} of {self.of}, {self.states:,} states"
-        return f"{counts}, {human_bytes(self.bytes_used)}"
+Report = Callable[[str, float], None]
+"""Takes the progress in words, and the seconds since the start."""
 
 
 @dataclass(frozen=True)
@@ -200,12 +187,10 @@ class Nodes:
         self.depths = reserve(self.store.room, np.uint16)
 
     def all(self) -> Words:
-        """All nodes so far."""
         width = self.words + 1
         return self.store.states[: self.store.count * width].reshape(-1, width)
 
     def monitors(self) -> Words:
-        """The monitors of these nodes."""
         return self.all()[:, self.words]
 
     def of(self, nodes: Numbers) -> tuple[Words, Words]:
@@ -296,7 +281,6 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the start."""
         return time.monotonic() - self.started
 
     def has_to_report(self) -> bool:
@@ -332,7 +316,7 @@ class ObservationSearch:
         kernel: Kernel,
         is_idempotent: bool,
         limits: Limits,
-        report: Callable[[Progress], None] = lambda progress: None,
+        report: Report = lambda words, seconds: None,
         manner: Manner = Manner(),
     ) -> None:
         self.instance = instance = script.instance
@@ -342,11 +326,12 @@ class ObservationSearch:
         self.cells = Cells(instance, kernel.layout)
         self.monitor = Monitor(script, self.cells)
         self.claims = Claims(script, self.cells, self.monitor)
+        may_clear = manner.clears and not manner.keeps_promises and has_kraft(instance)
         self.checks = Checks(
             Rules(script, self.cells, self.monitor, is_idempotent),
             InTime(script, self.cells, manner.in_time) if manner.in_time is not None else None,
             Keeping(instance, kernel) if manner.keeps_promises else None,
-            Unread(script, self.cells) if manner.clears and not manner.keeps_promises else None,
+            Unread(script, self.cells) if may_clear else None,
             Foreseen(script, self.cells, self.monitor),
         )
         self.expander = Expander(instance, kernel, self.room_bytes)
@@ -354,8 +339,9 @@ class ObservationSearch:
         self.nodes = Nodes(kernel.layout.words, instance.first_steps[-1], starts, limits.memory)
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
-        self.restored = self.cells.pattern_of_fields(
-            values | ({} if manner.keeps_promises else {"exposed_record": NONE})
+        values |= {} if manner.keeps_promises else {"exposed_record": NONE}
+        self.restored = self.cells.pattern(
+            {(name, *index): value for name, value in values.items() for index in instance.layouts[name].indices()}
         )
         """A mask of the budgets and of `exposed_record`, and their bits in every node."""
 
@@ -370,25 +356,29 @@ class ObservationSearch:
     # ------------------------------------------------------------------------------------------------------ the loop
 
     def run(self) -> None:
-        """Search until the last line is passed, no node is left, or a limit or the user ends the search."""
+        """Search until nothing is left to search, or a limit or the user ends the search."""
         try:
-            self._start()
-            while self.last is None and self.stopped is None:
-                nodes = self.waiting_nodes.take(self.expander.room)
-                if not len(nodes):
-                    self.is_exhausted = True
-                    left = self.waiting_nodes.left()
-                    if not (len(left) and self.manner.finds_line):
-                        break
-                    self._add_waiting(left)
-                    continue
-                self._expand(nodes)
-                if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
-                    self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
+            self._search()
         except KeyboardInterrupt:
             self.stopped = "interrupt"
         except Full:
             self.stopped = "memory"
+
+    def _search(self) -> None:
+        """Search until the last line is passed, or no node is left."""
+        self._start()
+        while self.last is None and self.stopped is None:
+            nodes = self.waiting_nodes.take(self.expander.room)
+            if not len(nodes):
+                self.is_exhausted = True
+                left = self.waiting_nodes.left()
+                if not (len(left) and self.manner.finds_line):
+                    break
+                self._add_waiting(left)
+                continue
+            self._expand(nodes)
+            if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
+                self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def _start(self) -> None:
         """Start with the leader of the first metadata line, if that line is about the first epoch."""
@@ -404,7 +394,6 @@ class ObservationSearch:
         self._pass_and_add(states, monitors, np.arange(len(chosen)), steps, is_start=True)
 
     def _restore(self, states: Words) -> None:
-        """Restore the budgets of states, in place."""
         mask, words = self.restored
         states &= ~mask
         states |= words
@@ -423,8 +412,9 @@ class ObservationSearch:
 
     def look_at_clock(self) -> None:
         if self.clock.has_to_report():
-            count, used = self.nodes.store.count, self.nodes.store.bytes_used
-            self.report(Progress(self.clock.seconds, self.depth, count, self.furthest, self.lines, used))
+            store = self.nodes.store
+            words = f"step {self.depth}, line {self.furthest} of {self.lines}, {store.count:,} states"
+            self.report(f"{words}, {human_bytes(store.bytes_used)}", self.clock.seconds)
         if time.monotonic() > self.clock.deadline and self.last is None:
             self.stopped = "seconds"
 
@@ -506,7 +496,6 @@ class ObservationSearch:
                 self._let_wait(new)
 
     def _passed_at(self, nodes: Numbers) -> Numbers:
-        """The number of lines that each of these nodes has passed."""
         return self.monitor.passed.read(self.nodes.of(nodes)[1])
 
     def _let_wait(self, new: Numbers) -> None:
@@ -533,11 +522,6 @@ class ObservationSearch:
     def depth(self) -> int:
         """The most steps of a path."""
         return int(self.nodes.depths[: self.nodes.store.count].max(initial=0))
-
-    @property
-    def is_shortest(self) -> bool:
-        """Whether the path that was found is a shortest one."""
-        return self.waiting_nodes.is_broad
 
     def path(self) -> Path:
         """The path that passes the last line."""

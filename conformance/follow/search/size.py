@@ -90,7 +90,6 @@ class Size:
 
 
 def size_of(recording: Recording) -> Size:
-    """The size of a whole recording."""
     return Size(
         len(recording.brokers),
         max(1, len(recording.values)),
@@ -117,15 +116,9 @@ def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_agai
             raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
     least, unclean = size.min_insync_replicas, size.unclean_election
-    for name, recorded, chosen in (
-        ("min_insync_replicas", least, values.get("min_insync_replicas")),
-        ("unclean_elections", unclean, values.get("unclean_elections")),
-    ):
-        if (
-            recorded is not None
-            and chosen is not None
-            and (bool(chosen) if isinstance(recorded, bool) else chosen) != recorded
-        ):
+    for name, recorded in (("min_insync_replicas", least), ("unclean_elections", unclean)):
+        chosen = values.get(name)
+        if recorded is not None and chosen is not None and type(recorded)(chosen) != recorded:
             raise UsageError(f"{name}={chosen} contradicts the header of the recording; leave it out")
     is_unclean = size.asks_unclean or (unclean if unclean is not None else values.get("unclean_elections", 0) > 0)
     instance = model.instance(

@@ -280,11 +280,8 @@ class LinesBeside:
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
         """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
         for happening in self.happenings:
-            if (
-                happening.what == kind
-                and abs(happening.t - line.t) < AGREE
-                and happening.keys.get("broker") == line.keys.get("broker")
-            ):
+            is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
+            if is_about_it and abs(happening.t - line.t) < AGREE:
                 if happening.keys.get("records") != line.keys.get("records"):
                     where = f"line {happening.number} of wire.ndjson"
                     raise UnreadableError(f"{where} says that the consumer reads other records; correct one of them")

@@ -8,11 +8,10 @@ partition epoch, and a broker may lag behind: such a view is news only if no ear
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 NO_LEADER = -1
-
 
 Change = tuple[int | None, tuple[int, ...] | None, tuple[int, ...] | None]
 """What a record of the metadata log has: leader, ISR and replicas (None: unchanged)."""
@@ -41,26 +40,24 @@ class View:
 
     @property
     def members(self) -> frozenset[int]:
-        """The ISR as a set."""
         return frozenset(self.isr)
 
 
+@dataclass
 class Controller:
     """The controller's state, as far as it is known."""
 
-    def __init__(self) -> None:
-        self.views: list[View] = []
-        self.newest_epoch = -1
-        self._partition_epoch = 0
-        self._logged: View | None = None
-        self._logged_epoch = 0
-        self._logged_offset = -1
-        self._at: dict[int, View] = {}
-        self._in_log: dict[int, tuple[int, Change]] = {}
+    views: list[View] = field(default_factory=list)
+    newest_epoch: int = -1
+    _partition_epoch: int = 0
+    _logged: View | None = None
+    _logged_epoch: int = 0
+    _logged_offset: int = -1
+    _at: dict[int, View] = field(default_factory=dict)
+    _in_log: dict[int, tuple[int, Change]] = field(default_factory=dict)
 
     @property
     def last(self) -> View | None:
-        """The last known state."""
         return self.views[-1] if self.views else None
 
     def hears_of(self, leader_epoch: int) -> None:
@@ -126,14 +123,10 @@ class Controller:
         It names another leader of an epoch than earlier views did; or the metadata log is recorded, and never had this
         ISR.
         """
-        same = [earlier_view for earlier_view in self.views if earlier_view.leader_epoch == view.leader_epoch]
-        if any(
-            NO_LEADER not in (earlier_view.leader, view.leader) and earlier_view.leader != view.leader
-            for earlier_view in same
-        ):
+        same = [earlier for earlier in self.views if earlier.leader_epoch == view.leader_epoch]
+        if view.leader != NO_LEADER and {earlier.leader for earlier in same} - {NO_LEADER, view.leader}:
             return True
-        is_known = any(earlier_view.members == view.members for earlier_view in same)
-        return bool(self._logged_epoch and not is_known)
+        return bool(self._logged_epoch) and all(earlier.members != view.members for earlier in same)
 
     def _is_news(self, view: View) -> bool:
         last = self.last
@@ -164,11 +157,6 @@ class Controller:
 
 
 def _changed(view: View, change: Change, leader_epoch: int, partition_epoch: int | None = None) -> View:
-    leader, isr, replicas = change
-    return View(
-        view.leader if leader is None else leader,
-        leader_epoch,
-        view.isr if isr is None else isr,
-        partition_epoch,
-        view.replicas if replicas is None else replicas,
-    )
+    pairs = zip(("leader", "isr", "replicas"), change, strict=True)
+    shown: dict[str, Any] = {name: value for name, value in pairs if value is not None}
+    return replace(view, leader_epoch=leader_epoch, partition_epoch=partition_epoch, **shown)

@@ -39,7 +39,6 @@ MOST_RECORDS = 1_000_000
 REBALANCE_SECONDS = 300
 """The default of leader.imbalance.check.interval.seconds: later, there can be elections without a request."""
 
-
 Shown = tuple[int, float, Observation]
 """The line of the wire recording that shows an observation, its time, and the observation without its number."""
 

@@ -258,9 +258,8 @@ class KnownLogs:
 
     def add(self, broker: int, entry: Entry) -> None:
         """A broker has this record."""
-        if entry.offset < self._first:
-            return
-        self._held[broker][entry.offset] = (entry.value, entry.epoch)
+        if entry.offset >= self._first:
+            self._held[broker][entry.offset] = (entry.value, entry.epoch)
 
     def offer(self, follower: int, entries: tuple[Entry, ...]) -> None:
         """An answer with these records is in flight to a follower."""

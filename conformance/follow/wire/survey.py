@@ -121,7 +121,6 @@ class Assignments:
                 yield until
 
     def _last_request(self, number: int) -> tuple[int, Replicas | None] | None:
-        """The last request before a line."""
         return next((request for request in reversed(self.requests) if request[0] < number), None)
 
     def _current_before(self, number: int) -> Replicas:
@@ -181,16 +180,16 @@ LATE_HEARTBEATS = 1
 """The number of heartbeats that a broker may still send before it also asks to be shut down; one every two seconds."""
 
 
+@dataclass
 class Ending:
     """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are being
     shut down, and did not come back: they ask repeatedly.
     """
 
-    def __init__(self) -> None:
-        self._at: int | None = None
-        self._is_told = False
-        self._away: set[int] = set()
-        self._heartbeats: Counter[int] = Counter()
+    _at: int | None = None
+    _is_told: bool = False
+    _away: set[int] = field(default_factory=set)
+    _heartbeats: Counter[int] = field(default_factory=Counter)
 
     @property
     def at(self) -> int | None:
@@ -539,7 +538,6 @@ def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
 
 
 def _lead(partition: Partition, entry: Mapping[str, Any], number: int) -> None:
-    """Note the leader that a message shows, if it shows one."""
     leader, epoch = entry.get("leader_id"), entry.get("leader_epoch")
     if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0 and epoch >= 0:
         partition.elections.lead(number, leader, epoch)

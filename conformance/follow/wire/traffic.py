@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
@@ -30,7 +31,6 @@ from isrcheck.conformance.follow.wire.survey import FAULTS, Survey, acks_of, ask
 MOST_KINDS = 4
 """The kinds of undecoded messages that are named."""
 
-
 UNUSED = {
     "acks": ("acknowledgement", "of a request that is not in the recording"),
     "after": ("line", "from line {at} on, after all brokers begin to shut down"),
@@ -43,20 +43,19 @@ UNUSED = {
 """For each count of messages without an observation: a noun, and which of them are counted."""
 
 
+@dataclass
 class Unused:
     """How much of the recording gives no observation."""
 
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+    counts: Counter[str] = field(default_factory=Counter)
 
-        self.undecoded: Counter[str] = Counter()
-        """The messages that are not decoded, by their API."""
+    undecoded: Counter[str] = field(default_factory=Counter)
+    """The messages that are not decoded, by their API."""
 
-        self.shut_down_at = 0
-        """The line from which on all brokers are shut down."""
+    shut_down_at: int = 0
+    """The line from which on all brokers are shut down."""
 
     def spell(self) -> str:
-        """All counts in words."""
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
         others = f" and {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else ""
         self.counts["undecoded"] = self.undecoded.total()
@@ -342,12 +341,10 @@ class Traffic:
             yield from self.acks([(value, base + at if base >= 0 else None) for at, value in enumerate(values)])
 
     def _fetch_request(self, line: Message) -> Iterator[Observation]:
-        if line.is_held:
-            self.held.add(line.exchange)
-            if not line.body:
-                return
         was_held = line.exchange in self.held and not line.is_held
-        self.held -= {line.exchange} if was_held else set()
+        (self.held.add if line.is_held else self.held.discard)(line.exchange)
+        if line.is_held and not line.body:
+            return
         fetch = self.sessions.ask(line)
         if fetch is None:
             return
@@ -380,10 +377,7 @@ class Traffic:
         answered = self.sessions.answer(line)
         since, turn, waits_until = self.fetched.pop(line) or (None, None, None)
         was_held = line.exchange in self.held
-        if line.is_held:
-            self.held.add(line.exchange)
-        elif was_held:
-            self.held.discard(line.exchange)
+        (self.held.add if line.is_held else self.held.discard)(line.exchange)
         follower = _follower_of(line.client)
         if answered is None or line.broker is None:
             return
@@ -564,7 +558,5 @@ def value_in(keys: Any) -> str:
 
 def _follower_of(client: str) -> int | None:
     """The follower whose fetcher has this client id, broker-<i>-fetcher-<j>; None if it is not a follower."""
-    words = client.split("-")
-    if len(words) == 4 and words[0] == "broker" and words[2] == "fetcher" and words[1].isdecimal():
-        return int(words[1]) if len(words[1]) < 10 else None
-    return None
+    match = re.fullmatch(r"broker-(\d{1,9})-fetcher-[^-]*", client)
+    return None if match is None else int(match[1])

@@ -35,7 +35,7 @@ verdicts.
 
 def reference() -> str:
     """The text of docs/json.md."""
-    parts = [OPENING, "## Forms\n"]
+    parts = [OPENING, "## Forms\n\nThe object has one of these forms; the command determines which:\n"]
     forms = [name_of(one) for one in SCHEMA["oneOf"]]
     parts.append("".join(f"- [`{name}`](#{name}): {SCHEMA['$defs'][name]['description']}\n" for name in forms))
     for name, schema in SCHEMA["$defs"].items():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.follow import LOSS, lines_of
+from conformance.tests.support.follow import LOSS, expect, lines_of
 from conformance.tests.support.observations import START, SlowReading, fault, flat, header, said, write
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.commands.exit_codes import DIVERGED, DONE, INTERRUPTED, NOTHING
@@ -437,16 +437,14 @@ def test_an_interrupted_search_reports_its_position(monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
 
     monkeypatch.setattr(ObservationSearch, "look_at_clock", interrupt)
-    outcome = follow_recording(LOSS, "0.10")
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, follow_recording(LOSS, "0.10"))
     assert outcome.exit_code == INTERRUPTED
     assert outcome.line.number == 5
 
 
 def test_nothing_to_follow(tmp_path: Path) -> None:
     for lines in ((), (header(1, 1),), ({"kind": "note", "what": "hello"},), (fault(START, 1),)):
-        outcome = follow_recording(write(tmp_path / "empty", *lines), "2.1")
-        assert isinstance(outcome, NothingToFollow)
+        outcome = expect(NothingToFollow, follow_recording(write(tmp_path / "empty", *lines), "2.1"))
         assert outcome.exit_code == NOTHING
 
 

@@ -8,26 +8,13 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import (
-    FREEZE,
-    KILL,
-    START,
-    THAW,
-    SlowReading,
-    acked,
-    disk,
-    fault,
-    header,
-    metadata,
-    said,
-    write,
-)
+from conformance.tests.support.observations import SlowReading, acked, disk, header, metadata, said, wander, write
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.run import Cells, State, take
+from isrcheck.models.run import Cells, State
 
 BROKERS = (4, 7)
 VALUES = ("x", "y")
@@ -42,30 +29,13 @@ def walk(seed: int, protocol: str) -> list[dict[str, Any]]:
         | {"min_insync_replicas": 1, "bounces": 0},
     )
     cells: Cells = chance.choice(instance.initial_states)
-    lines = [header(1, *BROKERS), see_leader(instance, cells)]
-    frozen: set[int] = set()
     told: set[int] = set()
-    for _ in range(chance.randrange(4, 16)):
-        possible = [(step, take(instance, cells, step)) for step in instance.steps]
-        enabled = [(step, after) for step, after in possible if after is not None]
-        if not enabled:
-            break
-        step, after = chance.choice(enabled)
-        choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
-        involved = {ordinal for choice, ordinal in choices if not choice.is_subset}
-        if frozen & involved and not step.action.startswith("controller"):
-            continue
-        befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)
-        if befalls is not None:
-            lines.append(fault(befalls, BROKERS[step.ordinals[0]]))
-            frozen.discard(step.ordinals[0])
-        cells = after
-        lines += observe(chance, instance, cells, told)
-        if chance.random() < 0.15:
-            broker = chance.choice([r for r in (0, 1) if State(instance, cells).is_up[r]] or [None])
-            if broker is not None:
-                lines.append(fault(THAW if broker in frozen else FREEZE, BROKERS[broker]))
-                frozen ^= {broker}
+
+    def seen(cells: Cells) -> list[dict[str, Any]]:
+        return observe(chance, instance, cells, told)
+
+    lines = [header(1, *BROKERS), see_leader(instance, cells)]
+    lines += wander(chance, instance, cells, BROKERS, seen, most=chance.randrange(4, 16), freezing=0.15)[0]
     if chance.random() < 0.4:
         spoil(chance, lines)
     return lines

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.tests.support.follow import expect
 from conformance.tests.support.observations import disk, flat, header, read, said, write
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.checker.compile.kernel import kernel_of
@@ -23,9 +24,9 @@ from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.models.messages import UsageError
 
 
-def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:
+def search(recording: Recording, protocol: str, most_broad: int) -> ObservationSearch:
     instance = instance_for(size_of(recording), protocol, {}, 1)
-    manner = Manner(keeps_promises=keeps_promises, most_broad=most_broad)
+    manner = Manner(most_broad=most_broad)
     found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, Limits(), manner=manner)
     found.run()
     return found
@@ -111,8 +112,7 @@ def test_a_leader_sends_only_the_requests_that_have_lines(
         assert outcome.line.number == rejected_at
         assert why in flat(outcome)
     if not why:  # a recording that need not have all requests
-        outcome = follow_recording(write(tmp_path / "one", *said("header 1: 1 2"), *lines), "3.7")
-        assert isinstance(outcome, Explained)
+        outcome = expect(Explained, follow_recording(write(tmp_path / "one", *said("header 1: 1 2"), *lines), "3.7"))
 
 
 # --------------------------------------------------------------------------------------------------- folded batches
@@ -148,8 +148,7 @@ MOST_STATES = 60_000
 @pytest.mark.exhaustive
 def test_a_batch_of_28_records_is_followed() -> None:
     path = RECORDINGS / "wire" / "idempotent_leader_killed" / "wire.ndjson"
-    outcome = follow_recording(path, "3.7", objects=observations_of(path))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "3.7", objects=observations_of(path)))
     assert (outcome.trace.length, outcome.failures, outcome.recording.values[-1]) == (86, (), "m12 to m39")
     assert sum(outcome.effort.states) < MOST_STATES
     assert "Records that the recording always shows together are one record of the trace." in flat(outcome)
@@ -165,8 +164,7 @@ SHORTEST = 47
 def test_a_path_that_keeps_all_promises_is_preferred() -> None:
     """The shortest path has `SHORTEST` steps, and violates `isr_is_complete`, which the real cluster kept."""
     path = RECORDINGS / "wire" / "below_min_isr" / "wire.ndjson"
-    outcome = follow_recording(path, "3.7", objects=observations_of(path))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "3.7", objects=observations_of(path)))
     assert (outcome.trace.length, outcome.failures, outcome.exit_code) == (50, (), 0)
     assert not outcome.is_shortest
     assert search(outcome.recording, "3.7", 1 << 40).depth >= SHORTEST
@@ -175,8 +173,7 @@ def test_a_path_that_keeps_all_promises_is_preferred() -> None:
 @pytest.mark.sampled
 def test_it_is_said_if_every_path_violates_a_promise() -> None:
     path = RECORDINGS / "wire" / "stale_record" / "wire.ndjson"
-    outcome = follow_recording(path, "3.7", objects=observations_of(path))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "3.7", objects=observations_of(path)))
     assert (outcome.exit_code, outcome.fail_all, outcome.is_shortest) == (12, True, False)
     assert "Every path that explains the recording violates a promise" in flat(outcome)
 

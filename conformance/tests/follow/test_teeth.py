@@ -192,15 +192,8 @@ def rows() -> Iterator[tuple[str, str, str, str, Any, str, str]]:
         key, _, value = change.partition(" = ")
         word, semicolon, rest = why.partition(";")
         reason = f"{REASONS.get(word, word)}{semicolon}{rest}"
-        yield (
-            name,
-            protocol,
-            spot,
-            KEYS.get(key[:2], key[:2]) + key[2:],
-            json.loads(value),
-            REASONS.get(claim, claim),
-            reason,
-        )
+        path = KEYS.get(key[:2], key[:2]) + key[2:]
+        yield name, protocol, spot, path, json.loads(value), REASONS.get(claim, claim), reason
 
 
 CHANGES = list(rows())

@@ -19,6 +19,12 @@ from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
 
 
+def expect(kind: type, outcome: Any) -> Any:
+    """The outcome, which has to be of this kind."""
+    assert isinstance(outcome, kind), f"{type(outcome).__name__} is no {kind.__name__}"
+    return outcome
+
+
 def recorded(plan: Plan | TransactionsPlan) -> str:
     """The log of the runs of a plan."""
     stream = io.StringIO()

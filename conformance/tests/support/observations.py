@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from isrcheck.conformance.follow.recorded.faults import FaultKind
@@ -174,6 +175,50 @@ def _said(kind: str, *words: str) -> dict[str, Any]:
     return fault(FAULTS[kind], *numbers)
 
 
+def wander(
+    chance: Random,
+    instance: Instance,
+    cells: Cells,
+    brokers: Sequence[int],
+    observe: Callable[[Cells], list[dict[str, Any]]],
+    *,
+    most: int,
+    freezing: float,
+    never: tuple[str, ...] = (),
+    rare: tuple[str, ...] = (),
+) -> tuple[list[dict[str, Any]], Cells]:
+    """Take random steps, `most` at most; return the lines about faults and about each state, and the last state.
+
+    Actions in `never` are not taken; those that begin with a word of `rare` are preferred, for they are rare among all.
+    After a step, a broker freezes or thaws with the probability `freezing`.
+    """
+    lines, frozen = list[dict[str, Any]](), set[int]()
+    steps = [step for step in instance.steps if step.action not in never]
+    for _ in range(most):
+        enabled = [(step, after) for step in steps if (after := take(instance, cells, step)) is not None]
+        if not enabled:
+            break
+        preferred = [(step, after) for step, after in enabled if step.action.startswith(rare)]
+        step, after = chance.choice(preferred if preferred and chance.random() < 0.7 else enabled)
+        arguments = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+        involved = {ordinal for argument, ordinal in arguments if not argument.is_subset}
+        if frozen & involved and not step.action.startswith("controller"):
+            continue
+        befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)
+        if befalls is not None:
+            lines.append(fault(befalls, brokers[step.ordinals[0]]))
+            frozen.discard(step.ordinals[0])
+        cells = after
+        lines += observe(cells)
+        if chance.random() < freezing:
+            up = [replica for replica in range(len(brokers)) if State(instance, cells).is_up[replica]]
+            replica = chance.choice(up or [None])
+            if replica is not None:
+                lines.append(fault(THAW if replica in frozen else FREEZE, brokers[replica]))
+                frozen ^= {replica}
+    return lines, cells
+
+
 def flat(outcome: Outcome) -> str:
     """The printed outcome, without line breaks."""
     return " ".join(" ".join(tell(outcome)).split())
@@ -319,9 +364,8 @@ class SlowReading:
             return
         elif not step.action.startswith("controller_"):
             answers = step.action in ("leader_handles_fetch", "leader_answers_parked_fetch")
-            brokers = (
-                ("leader",) if answers else ("leader", "follower", "broker")
-            )  # the follower has sent its fetch before
+            # The follower has sent the fetch that a leader answers before.
+            brokers = ("leader",) if answers else ("leader", "follower", "broker")
             if any(self.is_frozen(passed, arguments[name]) for name in brokers if name in arguments):
                 return
         if step.action == "producer_retries" and self.is_idempotent:
@@ -336,13 +380,9 @@ class SlowReading:
         ):
             return
         actor = arguments.get("leader", arguments.get("broker"))
-        for line in self.recording.lines:
-            record = self.recording.record(line.value) if isinstance(line, Acked) else -1
-            if (
-                isinstance(line, Acked)
-                and s.acknowledged[record] > before.acknowledged[record]
-                and line.offset is not None
-            ):
+        for _, line in self.recording.claims(Acked):
+            record = self.recording.record(line.value)
+            if line.offset is not None and s.acknowledged[record] > before.acknowledged[record]:
                 is_in_range = actor is not None and line.offset < s.log_size
                 is_there = is_in_range and s.log_record[actor][line.offset] == record
                 elsewhere |= set() if is_there else {record}
@@ -392,11 +432,8 @@ class SlowReading:
             at = seen[replica]
             if at < len(values):
                 is_again = at > 0 and values[at - 1] == values[at]
-                if (
-                    is_again
-                    or s.high_watermark[replica] == values[at]
-                    or (at == 0 and comes_back[replica] == values[0])
-                ):
+                is_first = at == 0 and comes_back[replica] == values[0]
+                if is_again or is_first or s.high_watermark[replica] == values[at]:
                     # From here on it comes back with this one, unless it writes a later one.
                     changed = _put(comes_back, replica, values[at])
                     yield replace(moment, guess=(_put(seen, replica, at + 1), changed, elsewhere))
@@ -434,9 +471,6 @@ class SlowReading:
                 since = (position if since is None else since) if stops else None
         return since
 
-    def seen_since(self, position: int, passed: int, broker: int) -> list[int]:
-        return [value for _, value in self.checkpoints(broker, position, passed)]
-
     def checkpoint_at_start(self, moment: Moment, replica: int) -> int | None:
         broker, (seen, comes_back, _) = self.recording.brokers[replica], moment.guess
         if self.is_stopping(moment.passed, replica):
@@ -445,7 +479,7 @@ class SlowReading:
             return None
         since = self.stands_still_since(moment.passed, broker)
         assert since is not None
-        seen_since = self.seen_since(since, moment.passed, broker)
+        seen_since = [value for _, value in self.checkpoints(broker, since, moment.passed)]
         return seen_since[-1] if seen_since else comes_back[replica]
 
     def is_true(self, moment: Moment, s: State, line: Line) -> bool:
@@ -505,7 +539,7 @@ class SlowReading:
         if self.is_stopping(passed, replica) and not s.is_up[replica] and s.high_watermark[replica] != value:
             return False
         since = self.stands_still_since(passed, broker)
-        if since is not None and any(other != value for other in self.seen_since(since, passed, broker)):
+        if since is not None and any(other != value for _, other in self.checkpoints(broker, since, passed)):
             return False
         return moment.guess[0][replica] >= len(self.sightings(passed, replica, passed + 1))
 

@@ -316,7 +316,7 @@ def own_case(failure: Failure) -> Case:
     history = failure.history
     assert history is not None
     entries = pairs(history.configuration)
-    own = {one.switch for one in mistakes(failure.name)}
+    own = {switch for switch, _ in mistakes(failure.name)}
     transactions = ()
     if history.model == TRANSACTIONS or "transactions" in entries:
         transactions = (("protocol", history.protocol if history.model == TRANSACTIONS else "2.5"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.answers.planning import Family, Mistake, effective, family, isolated, mistakes, numbers, repaired
+from isrcheck.checker.answers.planning import Family, effective, family, isolated, mistakes, numbers, repaired
 from isrcheck.checker.answers.questions import Case, loses_data
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.kafka.generations import MODEL
@@ -74,12 +74,12 @@ def test_switches_of_a_release_are_kept_unless_they_are_mistakes():
 
 
 def test_the_mistakes_of_a_failure_are_what_its_repairs_change():
-    assert mistakes("missed_demotion") == (Mistake("REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER", 1, 0),)
-    assert mistakes("last_replica_standing") == (Mistake("ELR", 0, 1),)
+    assert mistakes("missed_demotion") == {("REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER", 1): 0}
+    assert mistakes("last_replica_standing") == {("ELR", 0): 1}
     truncation = mistakes("fetches_are_not_fenced")
-    assert Mistake("TRUNC", Truncation.KIP279, Truncation.KIP320) in truncation
+    assert truncation["TRUNC", Truncation.KIP279] == Truncation.KIP320
     assert len(truncation) == 8
-    assert mistakes("acks_1") == ()
+    assert mistakes("acks_1") == {}
 
 
 def test_a_failure_is_searched_without_the_other_mistakes():
@@ -103,17 +103,13 @@ def test_what_the_release_does_with_sequence_numbers_belongs_to_the_case():
 def test_a_switch_of_a_mechanism_that_is_not_there_is_left_out():
     switches = {"UNKNOWN_PID_POLICY": 2, "POSITION_CHECK": 2, "EPOCH_ENTRY_AT_END_DROPPED": 1}
     assert effective(switches) == {"EPOCH_ENTRY_AT_END_DROPPED": 1}
-    assert effective(switches | {"consumers": 1}) == {
-        "POSITION_CHECK": 2,
-        "EPOCH_ENTRY_AT_END_DROPPED": 1,
-        "consumers": 1,
-    }
+    of_consumers = {"POSITION_CHECK": 2, "EPOCH_ENTRY_AT_END_DROPPED": 1, "consumers": 1}
+    assert effective(switches | {"consumers": 1}) == of_consumers
 
 
 def test_a_failure_that_needs_a_loss_of_data_is_told_apart():
     assert loses_data(named("new_incarnation"))
     assert loses_data(named("rebooted_follower_joins_the_isr"))
     assert not loses_data(named("missed_demotion"))
-    assert mistakes("rebooted_follower_joins_the_isr") == (
-        Mistake("BROKER_STATE_CHECK", BrokerStateCheck.FENCED, BrokerStateCheck.BROKER_EPOCH),
-    )
+    fenced = "BROKER_STATE_CHECK", BrokerStateCheck.FENCED
+    assert mistakes("rebooted_follower_joins_the_isr") == {fenced: BrokerStateCheck.BROKER_EPOCH}

@@ -37,7 +37,7 @@ from conformance.tests.checker.atlas.small_record import (
 from isrcheck.checker.answers.questions import Question, Topic
 from isrcheck.checker.atlas import folder, tables
 from isrcheck.checker.atlas.cells import clusters
-from isrcheck.checker.atlas.page import WHOLE
+from isrcheck.checker.atlas.page import WHOLE, Facts
 from isrcheck.checker.atlas.proofs import Histories, Searches
 from isrcheck.checker.atlas.tables import TOPICS, Grave, Line, Sheet, Status
 from isrcheck.checker.results.verdict import Word
@@ -282,10 +282,17 @@ def test_a_cluster_asks_about_its_own_defects_only():
 )
 def test_the_answer_of_a_row(graves, status):
     """What is undecided is never a promise that is kept; what breaks without a known defect is said."""
-    assert (
-        tables.status_of(tables.TRANSACTIONS.columns, [tables.Cell(tables.Words(grave, ""), "") for grave in graves])
-        is status
-    )
+    cells = [tables.Cell(tables.Words(grave, ""), "") for grave in graves]
+    assert tables.status_of(tables.TRANSACTIONS.columns, cells) is status
+
+
+def files_of_line(line, *findings, facts=FACTS):
+    """The files of a table with one line, which has these findings."""
+    return folder.files_of([Sheet(TOPICS, [replace(line, findings=findings)])], facts)
+
+
+def rows_of_line(line, *findings):
+    return Read(files_of_line(line, *findings)[WHOLE + "index.html"].decode()).rows[1:]
 
 
 def rows_with(case, survival):
@@ -294,8 +301,7 @@ def rows_with(case, survival):
     place = [one.topic for one in TOPICS.columns].index(Topic.SURVIVES)
     lost = {Question(Topic.SURVIVES, number): finding for number, finding in survival.items()}
     findings = ({Question(Topic.LOSS): HOLDS}, {}, *first.findings[2:place], lost, *first.findings[place + 1 :])
-    sheet = Sheet(TOPICS, [Line("4.1", replace(first.case, **case), findings)])
-    return Read(folder.files_of([sheet], FACTS)[WHOLE + "index.html"].decode()).rows[1:]
+    return rows_of_line(Line("4.1", replace(first.case, **case), ()), *findings)
 
 
 def test_one_lost_broker_that_can_have_the_only_copy_loses_records():
@@ -329,9 +335,8 @@ def test_a_history_has_one_page_for_all_of_its_cases(files):
     page = files["traces/4.1_1.html"].decode()
     text = html.unescape(page)
     assert "Can an acknowledged record be lost by these settings?" in text
-    assert (
-        f"The shortest history that was found, searched on {FACTS.day}. 3 answers of the table have these steps" in text
-    )
+    says = "3 answers of the table have these steps"
+    assert f"The shortest history that was found, searched on {FACTS.day}. {says}" in text
     assert 'href="../index.html"' in page
 
 
@@ -383,10 +388,8 @@ def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
 
 
 def test_an_answer_without_its_witness_is_not_decided(files):
-    line = SMALL.lines[0]
-    loss = found(Word.UNDECIDED, part(), note=UNREACHED)
-    sheet = Sheet(TOPICS, [Line(line.releases, line.case, ({Question(Topic.LOSS): loss}, {}, *line.findings[2:]))])
-    (row,) = Read(folder.files_of([sheet], FACTS)[WHOLE + "index.html"].decode()).rows[1:]
+    loss = {Question(Topic.LOSS): found(Word.UNDECIDED, part(), note=UNREACHED)}
+    (row,) = rows_of_line(SMALL.lines[0], loss, {}, *SMALL.lines[0].findings[2:])
     assert (row[0], row[7]) == ("Cannot tell", f"not decided; nothing found{UNREACHED}")
 
 
@@ -420,13 +423,9 @@ def test_searches_of_other_models_have_pages_of_their_own():
 def test_a_history_of_another_model_is_refused():
     line = SMALL.lines[1]
     loss = line.findings[0][Question(Topic.LOSS)]
-    history = replace(loss.history, steps=("no such step",))
-    bad = loss.__class__(**{**loss.__dict__, "history": history})
-    sheet = SMALL.__class__(
-        TOPICS, [line.__class__(line.releases, line.case, ({Question(Topic.LOSS): bad}, *line.findings[1:]))]
-    )
+    bad = replace(loss, history=replace(loss.history, steps=("no such step",)))
     with pytest.raises(UsageError, match="has no step `no such step`"):
-        folder.files_of([sheet], FACTS)
+        files_of_line(line, {Question(Topic.LOSS): bad}, *line.findings[1:])
 
 
 # ------------------------------------------------------------------------------------------------------------- safety
@@ -439,8 +438,7 @@ def test_hostile_text_stays_text():
     evil = found(Word.NOT_APPLICABLE, note=EVIL)
     says = found(Word.HOLDS, part(says=EVIL), note=EVIL)
     findings = ({Question(Topic.LOSS): evil}, line.findings[1], {Question(Topic.POWER): says}, *line.findings[3:])
-    sheet = SMALL.__class__(TOPICS, [line.__class__(EVIL, line.case, findings)])
-    files = folder.files_of([sheet], FACTS.__class__(EVIL, EVIL, EVIL, None))
+    files = files_of_line(replace(line, releases=EVIL), *findings, facts=Facts(EVIL, EVIL, EVIL, None))
     for name, content in files.items():
         if name.endswith(".html"):
             tags = Read(content.decode()).tags

@@ -334,7 +334,7 @@ OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll
 @pytest.mark.parametrize("part", range(4))
 def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path, part: int) -> None:
     """What ends a failure has names of switches, in which only the style breaks a line."""
-    made = dict(proofs.defect_pages([proofs.address_of(one.name) for one in failures()][part::4]))
+    made = dict(proofs.defect_pages([one.name for one in failures()][part::4]))
     folder.ATLAS.put(tmp_path, {name: text.alone().encode() for name, text in made.items()})
     first, *others = sorted(made)
     with Page(browser, tmp_path / first, 390, 844) as page:

@@ -157,6 +157,14 @@ server.properties: broker.id=0 compression.type=producer / producer.properties: 
     NO_BEARING broker.id: has no bearing on replication
     NO_BEARING compression.type: has no bearing on replication
     NO_BEARING compression.type: has no bearing on replication
+b: broker.id=1 @ 2.1
+    auto.leader.rebalance.enable=true (Kafka 2.1's default): leadership returns to the preferred replica while the
+     leader lives
+b: broker.id=1 auto.leader.rebalance.enable=true @ 2.1
+    auto.leader.rebalance.enable=true (b:2): leadership returns to the preferred replica while the leader lives
+b: broker.id=1 auto.leader.rebalance.enable=False @ 2.1
+    auto.leader.rebalance.enable=False (b:2): leadership moves only if the leader fails, or by hand
+     (kafka-leader-election)
 # --- Patches
 @ 2.0|2.8|3.0|3.1|3.9|4.0 => Kafka version=VERSION (--kafka-version): decides the defaults; taken as VERSION.0
 @ 4.1|2.0.1|2.1 => Kafka version=VERSION (--kafka-version): decides the defaults
@@ -355,7 +363,6 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
         f"retries=0 {usual}: a failed request is not sent again",
         f"max.in.flight.requests.per.connection=5 {usual}: up to 5 requests of a producer at a time",
     ]
-    assert cluster.can_acknowledge_acks_all
 
 
 def test_every_role_contributes_its_settings() -> None:
@@ -398,10 +405,6 @@ def test_every_role_contributes_its_settings() -> None:
 def test_counts_of_replicas(text: str, count: int) -> None:
     cluster = read(f"topic.properties: min.insync.replicas={text} replication.factor={text}")
     assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (count, count)
-
-
-def test_more_required_than_existing_replicas_are_accepted_as_in_kafka() -> None:
-    assert not read("t.properties: replication.factor=2 min.insync.replicas=3", "3.6").can_acknowledge_acks_all
 
 
 # --- What is refused --------------------------------------------------------------------------------------------------
@@ -705,14 +708,8 @@ def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
     )
     assert cluster.min_insync_replicas.source == "b1:3 and b2:3"
     assert cluster.replication_factor.source == "b1:4 and b2:4"
-    assert [f"{each.key}={each.value}" for each in cluster.ignored] == [
-        "broker.id=1",
-        "num.io.threads=8",
-        "broker.id=2",
-        "num.io.threads=16",
-        "batch.size=1",
-        "batch.size=2",
-    ]
+    values = " ".join(f"{each.key}={each.value}" for each in cluster.ignored)
+    assert values == "broker.id=1 num.io.threads=8 broker.id=2 num.io.threads=16 batch.size=1 batch.size=2"
 
 
 def test_a_setting_of_some_brokers_alone_is_reported() -> None:
@@ -1199,16 +1196,22 @@ OF_TRANSACTIONS = """
 x: transactional.id=t @ 0.11|2.4.1 => 0.11
 x: transactional.id=t @ 2.5|3.5 => 2.5
 x: transactional.id=t @ 3.6|3.7 => VERSION
-x: transactional.id=t @ 3.9 => 3.8
-x: transactional.id=t @ 4.0 => 4.0
-x: transactional.id=t @ 4.0.1 => 4.1
+x: transactional.id=t @ 3.8|3.9 => 3.8
+# A fence raises the epoch twice in 4.0.0 alone (KAFKA-19367).
+x: transactional.id=t @ 4.0|4.0.0 => 4.0
+x: transactional.id=t @ 4.0.1|4.1.1 => 4.1
 x: transactional.id=t @ 4.2 => 4.2
+x: transactional.id=t transaction.version=0 @ 4.0 => 3.8
 x: transactional.id=t transaction.partition.verification.enable=false @ 3.9 => 3.8 TXN_VERIFY=OFF
 x: transactional.id=t @ 4.1 metadata=3.9 => 3.8
-x: transactional.id=t transaction.version=1 @ 4.1 => 3.8
+x: transactional.id=t transaction.version=1 @ 4.1|4.4 => 3.8
 x: transactional.id=t transaction.version=2 @ 4.1 metadata=3.9 => 4.1
 x: transactional.id=t transaction.partition.verification.enable=false @ 4.1
     4.1: transaction.partition.verification.enable=false beside transaction.version=2 is not modelled
+# Since 3.7 Kafka limits the required replicas of the coordinators' log to the existing ones.
+x: transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2 @ 3.6
+    3.6, none begins: transaction.state.log.min.isr=2 is more than transaction.state.log.replication.factor=1
+x: transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2 @ 3.7 => 3.7
 """
 
 
@@ -1218,29 +1221,8 @@ def test_the_generation_of_transactions(row: Row) -> None:
     assert transactions is not None
     entries = " ".join(f"{name}={value}" for name, value in transactions.entries.items())
     why = f": {transactions.why_unsearched}" if transactions.why_unsearched else ""
+    why += f", none begins: {transactions.why_none_begins}" if transactions.why_none_begins else ""
     assert f"{entries}{why}" == f"protocol={row.text}"
-
-
-@pytest.mark.parametrize(("version", "begins"), [("3.6", False), ("3.7", True)])
-def test_a_log_of_transactions_with_too_few_replicas(version: str, begins: bool) -> None:
-    """Since 3.7 Kafka limits the required replicas to the existing ones."""
-    lines = "transactional.id=t transaction.state.log.replication.factor=1 transaction.state.log.min.isr=2"
-    transactions = read(f"x: {lines}", version).transactions
-    assert transactions is not None
-    why = "transaction.state.log.min.isr=2 is more than transaction.state.log.replication.factor=1"
-    assert transactions.why_none_begins == (None if begins else why)
-
-
-@pytest.mark.parametrize(("line", "moves"), [("", True), ("=true", True), ("=False", False)])
-def test_leadership_moves_automatically_unless_disabled(line: str, moves: bool) -> None:
-    key = "auto.leader.rebalance.enable"
-    cluster = read(f"b: broker.id=1 {f'{key}{line}' if line else ''}", "2.1")
-    assert cluster.leader_rebalance.value is moves
-    assert cluster.leader_rebalance.meaning == (
-        "leadership returns to the preferred replica while the leader lives"
-        if moves
-        else "leadership moves only if the leader fails, or by hand (kafka-leader-election)"
-    )
 
 
 @pytest.mark.parametrize(
@@ -1346,10 +1328,8 @@ def test_the_files_shipped_with_kafka_are_fully_understood(version: str) -> None
         set() if version == "0.10.2" else {"transaction.state.log.min.isr", "transaction.state.log.replication.factor"}
     )
     if version == "0.10.2":
-        assert (cluster.generation, {*understood(read())} - {*understood(cluster)}) == (
-            Generation("0.10", {}, None),
-            set(),
-        )
+        assert cluster.generation == Generation("0.10", {}, None)
+        assert {*understood(read())} <= {*understood(cluster)}
 
 
 # --- The list of keys -------------------------------------------------------------------------------------------------
@@ -1357,12 +1337,8 @@ def test_the_files_shipped_with_kafka_are_fully_understood(version: str) -> None
 
 def test_the_number_of_keys_of_each_role() -> None:
     """As many as ConfigDefs of Kafka 0.10.0 to 3.9 and of the old Scala clients have, with three features."""
-    assert {role.value: len(keys_of(role)) for role in Role} == {
-        "broker": 349,
-        "topic": 37,
-        "producer": 113,
-        "consumer": 119,
-    }
+    counts = {BROKER: 349, TOPIC: 37, PRODUCER: 113, CONSUMER: 119}
+    assert {role: len(keys_of(role)) for role in Role} == counts
 
 
 ONE_ROLE = {

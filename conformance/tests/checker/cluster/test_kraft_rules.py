@@ -46,6 +46,9 @@ RULES = (
 OF_ELR = ("LAST_KNOWN_LEADER_IS_ACTIVE", "ASSIGNED_DIRECTORY_ERASES_ELR")
 """The rules that make no difference without eligible leader replicas."""
 
+WITH_ELR = {"ELR", "LAST_KNOWN_LEADER_IS_ACTIVE", "RESPONSE_EPOCH_MATCHED"}
+"""The rules of every release since 4.1 with eligible leader replicas."""
+
 
 @pytest.mark.parametrize(
     ("version", "metadata_version", "lines", "on"),
@@ -63,23 +66,13 @@ OF_ELR = ("LAST_KNOWN_LEADER_IS_ACTIVE", "ASSIGNED_DIRECTORY_ERASES_ELR")
         ("4.0.1", None, (ELR_ON,), {"ELR", "ASSIGNED_DIRECTORY_ERASES_ELR", "RESPONSE_EPOCH_MATCHED"}),
         ("4.1.0", "4.0-IV3", (), {"RESPONSE_EPOCH_MATCHED"}),
         *(
-            (
-                version,
-                metadata_version,
-                lines,
-                {"ELR", "LAST_KNOWN_LEADER_IS_ACTIVE", "ASSIGNED_DIRECTORY_ERASES_ELR", "RESPONSE_EPOCH_MATCHED"},
-            )
+            (version, metadata_version, lines, WITH_ELR | {"ASSIGNED_DIRECTORY_ERASES_ELR"})
             for version in ("4.1", "4.1.1", "4.2", "4.2.1")
             for metadata_version, lines in ((None, ()), ("4.1-IV0", ()), ("4.0-IV3", (ELR_ON,)))
         ),
         # KAFKA-19975, and a report of a directory that leaves the ELR alone: 4.3.
         *(
-            (
-                version,
-                metadata_version,
-                lines,
-                {"ELR", "LAST_KNOWN_LEADER_IS_ACTIVE", "REASSIGNED_ONCE_ADDED", "RESPONSE_EPOCH_MATCHED"},
-            )
+            (version, metadata_version, lines, WITH_ELR | {"REASSIGNED_ONCE_ADDED"})
             for version in ("4.3", "4.3.1", "4.4", "4.5")
             for metadata_version, lines in ((None, ()), ("4.1-IV1", ()), ("4.0-IV1", (ELR_ON,)))
         ),
@@ -135,22 +128,3 @@ def test_every_generation_and_every_release_has_its_place() -> None:
     # A generation of transactions without a release would never be searched.
     patches = [version_of_binaries(one) for one in (*releases(), "4.0.1") if version_of_binaries(one).has("0.11.0")]
     assert {transactions_generation(one, level) for one in patches for level in (0, 2)} == set(TRANSACTIONS.protocols)
-
-
-@pytest.mark.parametrize(
-    ("level", "version", "protocol"),
-    [
-        (0, "3.7", "3.7"),
-        (0, "3.8", "3.8"),
-        (0, "4.0", "3.8"),
-        (1, "4.4", "3.8"),
-        (2, "4.0", "4.0"),
-        (2, "4.0.0", "4.0"),
-        (2, "4.0.1", "4.1"),
-        (2, "4.1.1", "4.1"),
-        (2, "4.2", "4.2"),
-    ],
-)
-def test_transactions_follow_the_feature_and_the_release(level: int, version: str, protocol: str) -> None:
-    """A fence raises the epoch twice in 4.0.0 alone (KAFKA-19367)."""
-    assert transactions_generation(version_of_binaries(version), level) == protocol

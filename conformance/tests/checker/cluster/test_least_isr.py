@@ -196,13 +196,8 @@ def test_the_controllers_files_decide_about_elections() -> None:
     unclean, clean = "unclean.leader.election.enable=true\n", "auto.leader.rebalance.enable=false\n"
     cluster = read(BROKER + clean, CONTROLLER + unclean, version="3.9")
     assert (cluster.unclean_election.value, cluster.leader_rebalance.value) == (True, True)
-    assert overridden(cluster) == [
-        (
-            "auto.leader.rebalance.enable=false",
-            "f1:3",
-            "KRaft controllers act on it, and none of their files gives it",
-        )
-    ]
+    why = "KRaft controllers act on it, and none of their files gives it"
+    assert overridden(cluster) == [("auto.leader.rebalance.enable=false", "f1:3", why)]
     cluster = read(BROKER + "unclean.leader.election.enable=false\n", CONTROLLER + unclean + clean, version="3.9")
     assert (cluster.unclean_election.source, cluster.leader_rebalance.source) == ("f2:3", "f2:4")
 

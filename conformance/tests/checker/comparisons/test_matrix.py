@@ -179,12 +179,9 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
     assert {one["property"] for one in content["cells"] if one["proof"] == "not attempted"} == set(unsettled)
     default, named = content["runs"]
     assert (default["name"], named["name"]) == (None, "leader only")
-    assert [one["name"] for one in named["properties"]] == ["acked_not_lost", "a_write_is_acknowledged"]
-    assert [one["name"] for one in default["properties"]] == [
-        prop.name
-        for prop in instance.model.properties
-        if prop.name not in ("acked_not_lost", "a_write_is_acknowledged")
-    ]
+    own = ["acked_not_lost", "a_write_is_acknowledged"]
+    others = [prop.name for prop in instance.model.properties if prop.name not in own]
+    assert [[one["name"] for one in run["properties"]] for run in (named, default)] == [own, others]
     assert (named["configuration"]["acks"], default["configuration"]["acks"]) == ("1", "all")
     (cell,) = (one for one in content["cells"] if one["property"] == "acked_not_lost")
     assert cell == {
@@ -258,9 +255,8 @@ def test_another_number_of_states_than_recorded_exits_10(check):
     record = OTHER.replace("56", "57")
     code, text, content = check(record)
     assert (code, content["record"], cells(content)) == (10, "recorded, but not found", {})
-    assert line(text, "examples/two_phase_commit:").endswith(
-        "recorded: exhausted, 57 states  <- recorded, but not found"
-    )
+    says = "recorded: exhausted, 57 states  <- recorded, but not found"
+    assert line(text, "examples/two_phase_commit:").endswith(says)
     assert text.splitlines()[-1].startswith("NOT FOUND")
     # Nothing is said of the number where the search does not come to the end.
     assert check(record, "--bound", "3")[0] == 0
@@ -407,11 +403,8 @@ def test_a_list_of_properties_applies_to_its_generation_only(tmp_path):
         "examples/two_phase_commit",
     ]
     names = tuple(prop.name for prop in runs[0].instance.model.properties)
-    assert [run.judges for run in runs[:3]] == [
-        tuple(name for name in names if name != "weak_isr"),
-        ("weak_isr",),
-        names,
-    ]
+    others = tuple(name for name in names if name != "weak_isr")
+    assert [run.judges for run in runs[:3]] == [others, ("weak_isr",), names]
     assert [(run.explored, run.states, run.reach) for run in runs[2:]] == [
         (3, None, "to depth 3"),
         (None, 56, "exhausted, 56 states"),

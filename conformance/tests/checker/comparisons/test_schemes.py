@@ -14,7 +14,6 @@ from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import schemes
 from isrcheck.commands.exit_codes import UNEXPECTED
-from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.schemes import MODEL
 
@@ -94,10 +93,8 @@ def test_the_table(compare) -> None:
     lines = text.splitlines()
     assert lines[0].split() == ["replicas", "scheme", "min", "ISR", "waits", "for", "writes", "reads", "data"]
     assert "       3  ISR             2  3rd fastest/2nd fastest     1/0    2/0   2/1" in lines
-    assert (
-        "       1                  3               3         2 (1)          -              2 (1)           3 (2)"
-        in lines
-    )
+    needed = "       1                  3               3         2 (1)          -              2 (1)           3 (2)"
+    assert needed in lines
 
 
 def test_the_object(compare) -> None:
@@ -164,20 +161,13 @@ def test_what_it_does_not_take_is_refused_in_one_line(compare, words: str, says:
 
 
 def test_other_forms_refuse_its_options(capsys) -> None:
-    assert cli.main(["kafka", "--csv", "some.csv"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "check: --csv goes with compare-schemes, as in: check compare-schemes --csv some.csv\n"
-    )
+    says = "check: --csv goes with compare-schemes, as in: check compare-schemes --csv some.csv\n"
+    assert (cli.main(["kafka", "--csv", "some.csv"]), capsys.readouterr().err) == (2, says)
 
 
 # ------------------------------------------------------------------------------------------------------------ the model
 
 
-def impossible(**values: int) -> Instance:
-    return MODEL.instance("isr", values)
-
-
 def test_an_isr_that_cannot_be_large_enough_is_refused() -> None:
     with pytest.raises(UsageError, match="lower --min-isr"):
-        impossible(replicas=2, min_isr=3)
+        MODEL.instance("isr", {"replicas": 2, "min_isr": 3})

@@ -228,11 +228,8 @@ def test_a_change_searched_less_far_than_recorded_is_undecided(search, altered):
 def test_pages_tell_what_happens_and_load_nothing(search, tmp_path):
     code, _, _ = search("8.18 8.7c --page shown")
     assert code == 0
-    assert sorted(path.name for path in (tmp_path / "shown").iterdir()) == [
-        "index.html",
-        "response_without_last_fetched_epoch.html",
-        "zombie_leader.html",
-    ]
+    names = sorted(path.name for path in (tmp_path / "shown").iterdir())
+    assert names == ["index.html", "response_without_last_fetched_epoch.html", "zombie_leader.html"]
     index = (tmp_path / "shown" / "index.html").read_text(encoding="utf-8")
     assert '<a href="zombie_leader.html">' in index
     for path in (tmp_path / "shown").iterdir():

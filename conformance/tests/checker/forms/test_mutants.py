@@ -164,49 +164,33 @@ def helper_of(routine: ir.Routine, name: str) -> str:
 
 def test_a_guard_that_is_one_condition_is_dropped_and_a_helper_under_not_is_one_condition(folder: Path) -> None:
     found = mutants_of(folder / "door.py", "door_opens")
-    assert [(one.line, one.dropped, one.within) for one in found] == [
-        (line_of("require(not is_ready", "door_opens"), "not is_ready(s)", ()),
-        (line_of("require(not s.is_open", "door_opens"), "not s.is_open", ()),
-    ]
-    assert [guards(one.function.routine.body) for one in found] == [
-        ["True", "not s.is_open"],
-        ["not is_ready(s)", "True"],
+    ready, opened = "not is_ready(s)", "not s.is_open"
+    assert [(one.line, one.dropped, one.within, guards(one.function.routine.body)) for one in found] == [
+        (line_of(f"require({ready}", "door_opens"), ready, (), ["True", opened]),
+        (line_of(f"require({opened}", "door_opens"), opened, (), [ready, "True"]),
     ]
 
 
 def test_every_conjunct_of_the_helpers_of_a_guard_is_dropped_there(folder: Path) -> None:
     found = mutants_of(folder / "door.py", "guest_enters")
-    assert [(one.guard, one.dropped, one.within) for one in found] == [
-        ("may_enter(s, 0)", "s.is_open", ("may_enter", "is_ready")),
-        ("may_enter(s, 0)", "s.count < s.most", ("may_enter", "is_ready")),
-        ("may_enter(s, 0)", "least <= s.count", ("may_enter",)),
-        ("may_enter(s, 0)", "s.count <= s.most", ("may_enter",)),
+    ready, enter = "s.is_open and s.count < s.most", "is_ready(s) and least <= s.count <= s.most"
+    helpers = [[helper_of(one.function.routine, name) for name in ("is_ready", "may_enter")] for one in found]
+    assert [(one.dropped, one.within, *left) for one, left in zip(found, helpers, strict=True)] == [
+        ("s.is_open", ("may_enter", "is_ready"), "s.count < s.most", enter),
+        ("s.count < s.most", ("may_enter", "is_ready"), "s.is_open", enter),
+        ("least <= s.count", ("may_enter",), ready, "is_ready(s) and s.count <= s.most"),
+        ("s.count <= s.most", ("may_enter",), ready, "is_ready(s) and least <= s.count"),
     ]
-    assert [helper_of(one.function.routine, "is_ready") for one in found] == [
-        "s.count < s.most",
-        "s.is_open",
-        "s.is_open and s.count < s.most",
-        "s.is_open and s.count < s.most",
-    ]
-    assert [helper_of(one.function.routine, "may_enter") for one in found] == [
-        "is_ready(s) and least <= s.count <= s.most",
-        "is_ready(s) and least <= s.count <= s.most",
-        "is_ready(s) and s.count <= s.most",
-        "is_ready(s) and least <= s.count",
-    ]
+    assert {one.guard for one in found} == {"may_enter(s, 0)"}
 
 
 def test_guards_inside_an_if_are_found_and_a_helper_of_one_condition_is_dropped_whole(folder: Path) -> None:
     found = mutants_of(folder / "door.py", "door_closes")
-    assert [(one.guard, one.dropped) for one in found] == [
-        ("s.is_open", "s.is_open"),
-        ("s.is_open and is_full(s)", "s.is_open"),
-        ("s.is_open and is_full(s)", "is_full(s)"),
-    ]
-    assert [guards(one.function.routine.body) for one in found] == [
-        ["True", "s.is_open and is_full(s)"],
-        ["s.is_open", "is_full(s)"],
-        ["s.is_open", "s.is_open"],
+    full = "s.is_open and is_full(s)"
+    assert [(one.guard, one.dropped, guards(one.function.routine.body)) for one in found] == [
+        ("s.is_open", "s.is_open", ["True", full]),
+        (full, "s.is_open", ["s.is_open", "is_full(s)"]),
+        (full, "is_full(s)", ["s.is_open", "s.is_open"]),
     ]
 
 
@@ -482,10 +466,8 @@ def test_a_model_with_mutants_has_a_digest_of_its_own(folder: Path, monkeypatch:
 
 def test_a_kill_by_a_queue_is_certified(ask) -> None:
     code, output, _ = ask("mutate clerks.py --bound 4")
-    assert (code, output.splitlines()[-1]) == (
-        0,
-        "4 of 8 mutants killed, 4 make no difference to depth 4, 0 survive",
-    )
+    score = "4 of 8 mutants killed, 4 make no difference to depth 4, 0 survive"
+    assert (code, output.splitlines()[-1]) == (0, score)
 
 
 def successors_in_range(instance: Instance, cells: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

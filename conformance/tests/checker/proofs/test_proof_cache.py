@@ -243,64 +243,58 @@ resource_managers = 2
 """
 
 
-@pytest.fixture
-def check(check_record):
-    """The matrix against a record."""
-    return check_record
-
-
 def cell(content):
     (one,) = content["cells"]
     return one["property"], one["verdict"], one["proof"], one["record"]
 
 
-def test_the_matrix_marks_proved_cells(check):
-    code, text, content = check(COMMIT)
+def test_the_matrix_marks_proved_cells(check_record):
+    code, text, content = check_record(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "PROVED", "any depth", "as recorded"))
     assert re.search(r"^consistent +PROVED$", text, re.MULTILINE)
     proof = "proved consistent in examples/two_phase_commit: at any depth, with resource_managers=2"
     assert proof in text.splitlines()
     assert matrix.NOT_ATTEMPTED not in text
     proved = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
-    assert check(proved)[0] == 0
-    assert check(proved, "--bound", "2")[0] == 0
+    assert check_record(proved)[0] == 0
+    assert check_record(proved, "--bound", "2")[0] == 0
 
 
-def test_a_proof_that_timed_out_is_reported_as_timed_out(check, monkeypatch):
+def test_a_proof_that_timed_out_is_reported_as_timed_out(check_record, monkeypatch):
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
-    code, text, content = check(COMMIT)
+    code, text, content = check_record(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "HOLDS", "not attempted", "as recorded"))
     assert f"{matrix.NOT_ATTEMPTED}: consistent in examples/two_phase_commit" in text.splitlines()
     # Nothing is missing as long as nobody has tried.
-    assert check(COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]'))[0] == 0
+    assert check_record(COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]'))[0] == 0
 
 
-def test_proofs_by_check_prove_are_shown_in_the_matrix(check, monkeypatch):
+def test_proofs_by_check_prove_are_shown_in_the_matrix(check_record, monkeypatch):
     """After `check --prove`, the matrix shows the proof in place of `not attempted`, also for a partial run."""
     named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
-    assert cell(check(COMMIT + named)[2])[2] == "not attempted"
+    assert cell(check_record(COMMIT + named)[2])[2] == "not attempted"
     assert cli.main(["examples/two_phase_commit", "--resource-managers", "2", "--prove"]) == 0
-    assert cell(check(COMMIT + named)[2])[2] == "any depth"
+    assert cell(check_record(COMMIT + named)[2])[2] == "any depth"
 
 
-def test_a_recorded_proof_that_fails_exits_10(check, monkeypatch):
+def test_a_recorded_proof_that_fails_exits_10(check_record, monkeypatch):
     monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs())
     recorded = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
-    code, text, content = check(recorded)
+    code, text, content = check_record(recorded)
     assert (code, cell(content)) == (10, ("consistent", "HOLDS", "not proved", "recorded, but not found"))
     assert re.search(r"^consistent +HOLDS.*<- recorded, but not found$", text, re.MULTILINE)
-    assert check(COMMIT)[0] == 0
+    assert check_record(COMMIT)[0] == 0
 
 
-def test_a_recorded_violation_that_is_disproved_exits_10(check):
-    code, _, content = check(COMMIT.replace("[run.violated]", "[run.violated]\nconsistent = 9"), "--bound", "3")
+def test_a_recorded_violation_that_is_disproved_exits_10(check_record):
+    code, _, content = check_record(COMMIT.replace("[run.violated]", "[run.violated]\nconsistent = 9"), "--bound", "3")
     assert (code, cell(content)) == (10, ("consistent", "PROVED", "any depth", "recorded, but not found"))
 
 
-def test_an_interrupt_during_the_matrix_proofs_reports_the_searches(check, monkeypatch):
+def test_an_interrupt_during_the_matrix_proofs_reports_the_searches(check_record, monkeypatch):
     monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped="interrupt"))
-    code, text, content = check(COMMIT)
+    code, text, content = check_record(COMMIT)
     assert code == INTERRUPTED
     assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
     assert content["runs"][0]["exhausted"] is True

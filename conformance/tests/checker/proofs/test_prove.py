@@ -240,11 +240,8 @@ def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check, 
     assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
 
 
-NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
-
-
 @pytest.mark.sampled
-@pytest.mark.parametrize("why", NO_ANSWERS)
+@pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
 def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
     """Not by induction, with proposed lemmas, by k-induction, or for every length."""
     with monkeypatch.context() as patched:
@@ -445,11 +442,8 @@ def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka
     assert code == 3
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
     told = "offsets_ordered: not proved for every length: a step violates it: follower_reconciles"
-    assert told in joined(out)
-    assert (
-        "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
-        in joined(out)
-    )
+    far = "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
+    assert told in joined(out) and far in joined(out)
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.compile.test_kernel import random_state
+from conformance.tests.models.language.test_language import only
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.symbolic import states_of
 from conformance.tests.support.small_models import claim, domain, entries, model, state, write_model
@@ -455,11 +455,6 @@ def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
             yield (*cells, *other)
 
 
-def only_action(instance: Instance, name: str) -> Instance:
-    slots = [one.name for one in instance.model.actions]
-    return replace(instance, alternatives=tuple(0 if one == name else None for one in slots))
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", sampled(LOOPS, lambda name: name in list(LOOPS)[::4], last=lambda name: name in list(LOOPS)[1::2])
@@ -470,7 +465,7 @@ def test_the_abstraction_allows_all_effects_of_a_loop(name: str, loops: tuple[Mo
     action_name = f"act_{list(LOOPS).index(name)}"
     asked = 0
     for size in range(5):
-        instance = only_action(model.instance(None, {"n": size}), action_name)
+        instance = only(model.instance(None, {"n": size}), action_name)
         found = {}
         for cells in contents(instance, chance):
             found |= projection.projected(instance, cells)

@@ -14,11 +14,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from conformance.tests.checker.answers.fake import Fake
 from conformance.tests.support.engine import checking, searched_to, verdict_of
 from conformance.tests.support.report import HOSTILE, NAME, banners_of, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
-from isrcheck.checker.answers import doctor
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reports import folder as reports
@@ -388,13 +386,6 @@ def test_a_sweep(check):
     ]
     assert report.page.rows[0][3:] == ["stays_whole", "sometimes falls"]
     assert report.counts == [("limit=1", 6, 2, 0, 1), ("limit=2", 6, 2, 0, 1), ("limit=3", 6, 1, 0, 1)]
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    answerer = Fake()
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: answerer)
-    return answerer
 
 
 LOSES = ["Can lose acknowledged records", "acks=all", "-"]

@@ -39,7 +39,7 @@ def test_numbers_are_short(value, found):
 
 
 def test_a_line_has_a_point_for_each_value_inside_the_plot():
-    drawn = line("three levels", [1, 10, 5], across="depth")
+    drawn = line("three levels", [1, 10, 5])
     assert drawn.get("aria-label") == "three levels"
     assert [title.text for title in drawn.iter("title")] == ["depth 0: 1", "depth 1: 10", "depth 2: 5"]
     points = [(float(one.get("cx")), float(one.get("cy"))) for one in drawn.iter("circle")]
@@ -48,7 +48,7 @@ def test_a_line_has_a_point_for_each_value_inside_the_plot():
 
 
 def test_a_logarithmic_line_omits_values_without_logarithm():
-    drawn = line("levels", [1, 0, 100], across="depth", is_log=True)
+    drawn = line("levels", [1, 0, 100], is_log=True)
     points = [(float(one.get("cx")), float(one.get("cy"))) for one in drawn.iter("circle")]
     assert points == [(64.0, 220.0), (506.0, 12.0)]
 
@@ -56,7 +56,7 @@ def test_a_logarithmic_line_omits_values_without_logarithm():
 @pytest.mark.parametrize("values", [[], [0], [5], [0, 0, 0]])
 @pytest.mark.parametrize("is_log", [False, True])
 def test_few_values_can_be_plotted(values, is_log):
-    drawn = line("levels", values, across="depth", is_log=is_log)
+    drawn = line("levels", values, is_log=is_log)
     assert len(list(drawn.iter("circle"))) == len([value for value in values if value or not is_log])
 
 

@@ -70,23 +70,20 @@ def assert_that_they_never_fire(instance: Instance, found: frozenset[int]) -> No
     }
 
 
-def test_with_everything_enabled_no_action_is_disabled(off) -> None:
-    assert off() == set()
-
-
-def test_a_zero_budget_and_a_setting_disable_actions(off) -> None:
-    assert off(thefts=0) == {"steals"}
-    assert off(colour=0) == {"paints"}
-    assert off(colour=3, thefts=0) == {"paints", "steals"}
-
-
-def test_an_action_without_possible_arguments_is_disabled(off) -> None:
-    assert off(places=0) == {"takes", "steals"}
-
-
-def test_actions_that_only_enable_each_other_are_disabled(off) -> None:
-    """Without the thief, nobody knocks, and the door stays shut."""
-    assert off(NEW=0) == {"works_the_new_way", "breaks_in", "knocks", "enters"}
+@pytest.mark.parametrize(
+    ("values", "disabled"),
+    [
+        ({}, set()),
+        ({"thefts": 0}, {"steals"}),
+        ({"colour": 0}, {"paints"}),
+        ({"colour": 3, "thefts": 0}, {"paints", "steals"}),
+        ({"places": 0}, {"takes", "steals"}),  # which have no possible arguments
+        # Without the thief, nobody knocks, and the door stays shut.
+        ({"NEW": 0}, {"works_the_new_way", "breaks_in", "knocks", "enters"}),
+    ],
+)
+def test_which_actions_a_configuration_disables(off, values: dict[str, int], disabled: set[str]) -> None:
+    assert off(**values) == disabled
 
 
 @pytest.mark.sampled

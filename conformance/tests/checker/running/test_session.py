@@ -34,7 +34,9 @@ def session_of(limits=None, interrupts=(), seconds=None):
 
 def test_a_run_has_its_verdicts_its_traces_and_the_command_that_repeats_it(instance):
     traces = TraceWriter(Path("out"))
-    run = session_of().run(instance, "counter.py", traces, limits=Limits(3), reduction=AskedReduction.switched_off())
+    run = session_of().run(
+        instance, "counter.py", traces, limits=Limits(3), reduction=AskedReduction(words=" --no-reduction")
+    )
     assert (run.word, run.command) == (Word.VIOLATED, "check counter.py --bound 3 --no-reduction")
     assert (run.parts, run.engine, list(run.traces), list(run.histories)) == ((), "local", *[["stays_small"]] * 2)
     assert run.traces["stays_small"].is_file()

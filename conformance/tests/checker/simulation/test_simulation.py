@@ -18,7 +18,6 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.simulation import walks
-from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
 from isrcheck.commands.exit_codes import UNDECIDED, VIOLATED
@@ -79,7 +78,7 @@ def test_walks_do_not_depend_on_how_they_are_divided(walk, monkeypatch: pytest.M
     kernel = kernel_of(instance)
     whole = simulate(instance, kernel, SimulationRequest(100, 12, 3))
     monkeypatch.setattr(walks, "GROUP", 7)
-    monkeypatch.setattr(group, "ROOM", 1)
+    monkeypatch.setattr(walks, "ROOM", 1)
     parts = simulate(instance, kernel, SimulationRequest(100, 12, 3))
     assert figures(parts)[:9] == figures(whole)[:9]
 

@@ -25,7 +25,6 @@ from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.sweep import results_file
 from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
-from isrcheck.checker.sweep import table as sweep_run
 from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
 from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
@@ -150,7 +149,7 @@ def test_a_violation_is_named_before_a_smaller_permitted_failure(check, check_js
     _, content, _ = check_json(line)
     assert cells(content, "stays_within") == [("PERMITTED", 2), ("PERMITTED", 2), ("VIOLATED", 2), ("VIOLATED", 2)]
     assert content["smallest"]["row"] == 2
-    line = "door.py --limit 1 --excused-from 2".replace("--excused-from 2", "--set excused_from=2") + " --vary most=3,4"
+    line = "door.py --limit 1 --set excused_from=2 --vary most=3,4"
     code, out, _ = check(line)
     assert code == 0
     assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no violation" in out
@@ -294,22 +293,18 @@ def test_a_case_is_plain_data_that_suffices_for_the_search(check):
     again = pickle.loads(pickle.dumps(cases))
     assert again == cases
     records = [json.loads(json.dumps(search_case(case))) for case in again]
-    assert [record["verdicts"]["stays_within"] for record in records] == [
-        "VIOLATED at step 3",
-        "VIOLATED at step 2",
-        "HOLDS",
-        "HOLDS",
-    ]
+    judged = [record["verdicts"]["stays_within"] for record in records]
+    assert judged == ["VIOLATED at step 3", "VIOLATED at step 2", "HOLDS", "HOLDS"]
     assert records[1]["findings"]["stays_within"]["found"]["witness"]["initial"] == 0
 
 
 def test_records_may_come_in_any_order(check_json, monkeypatch):
     _, forwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out one")
 
-    def carry_backwards(progress, interrupts, total, budget):
-        return lambda cases: ((case.position, search_case(case)) for case in reversed(cases))
+    def carry_backwards(progress, interrupts, total, budget, cases):
+        return ((case.position, search_case(case)) for case in reversed(cases))
 
-    monkeypatch.setattr(sweep_run, "run_cases_here", carry_backwards)
+    monkeypatch.setattr(sweep, "run_cases_here", carry_backwards)
     _, backwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out two")
 
     def plain(content):
@@ -369,9 +364,7 @@ def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     assert done == ["limit=9, leaps=0", "limit=9, leaps=1"]
     assert (code, err) == (12, f"resuming from {results()}: 2 of 4 searches are done\n")
     _, fresh, _ = check(f"{SWEEP} --out fresh")
-    assert re.sub(r", [0-9.]+ s;", "", fresh.replace("fresh/", "counterexamples/")) == re.sub(
-        r", [0-9.]+ s;", "", resumed
-    )
+    assert without_times(fresh.replace("fresh/", "counterexamples/")) == without_times(resumed)
     with monkeypatch.context() as patch:
         done = interrupt_after(patch, 0)
         assert check(SWEEP)[0] == VIOLATED
@@ -613,11 +606,8 @@ def test_bad_input_is_one_clear_line(check, line):
 
 def test_too_many_combinations_are_refused(check):
     wide = ",".join(map(str, range(101)))
-    code, _, err = check(f"door.py --vary limit={wide} --vary goal={wide}")
-    assert (code, err) == (
-        2,
-        "check: --vary gives 10,201 combinations, more than 10,000; give fewer values\n",
-    )
+    says = "check: --vary gives 10,201 combinations, more than 10,000; give fewer values\n"
+    assert check(f"door.py --vary limit={wide} --vary goal={wide}") == (2, "", says)
 
 
 def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):

@@ -165,9 +165,8 @@ def test_the_cone_of_a_literal_has_all_its_inputs(formula: Formula, known: Formu
     assert whole == sorted(set(whole))
     for node in whole:
         assert {abs(circuit.left[node]), abs(circuit.right[node])} - {0} <= set(whole)
-    assert set(whole) == set(circuit.cone([literal], set(circuit.cone([other])))) | (
-        set(whole) & set(circuit.cone([other]))
-    )
+    others = set(circuit.cone([other]))
+    assert set(whole) == set(circuit.cone([literal], others)) | (set(whole) & others)
 
 
 @thorough
@@ -465,11 +464,8 @@ def test_a_chosen_number_is_defined_where_it_is_used() -> None:
     assert [arithmetic.choose(literal, number, -1) for literal in (TRUE, FALSE)] == [number, -1]
     below = arithmetic.compare("<", chosen, 0)
     solver = Solver(circuit, arithmetic=arithmetic)
-    assert [solver.check(a, below), solver.check(-a, below), solver.check(-a, -below)] == [
-        Answer.NO,
-        Answer.YES,
-        Answer.NO,
-    ]
+    answers = [solver.check(*assumed) for assumed in ((a, below), (-a, below), (-a, -below))]
+    assert answers == [Answer.NO, Answer.YES, Answer.NO]
     formula = arithmetic.formula(abs(below))
     assert formula is not None
     assert all(isinstance(side, z3.BoolRef) for side in formula)

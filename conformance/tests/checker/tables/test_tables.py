@@ -150,9 +150,8 @@ def test_sampled_edges_start_at_the_first_expanded_states_of_each_level(check, t
     # 29 of them are the first to reach a state of level 1, and the others stay among the initial states.
     fired = sum(count for _, count, _ in rows(tmp_path / "found", "actions"))
     check("kafka --protocol 2.1 --bound 1 --tables short")
-    assert len([edge for edge in edges if edge[0] == 0]) == sum(
-        count for _, count, _ in rows(tmp_path / "short", "actions")
-    )
+    first = sum(count for _, count, _ in rows(tmp_path / "short", "actions"))
+    assert len([edge for edge in edges if edge[0] == 0]) == first
     assert len(edges) < fired
 
 
@@ -190,10 +189,8 @@ def test_other_searches_and_interrupted_ones_have_their_own_files(check, tmp_pat
     code, *_ = check("kafka --protocol 2.1 --seconds 0.000000001 --tables found")
     assert code == 3
     assert count() == len(lines) + 1
-    stopped = [
-        row for row in parquet.read_table(tmp_path / "found" / "runs").to_pylist() if row["stopped"] == "seconds"
-    ]
-    assert [row["verdict"] for row in stopped] == ["UNDECIDED"]
+    runs = parquet.read_table(tmp_path / "found" / "runs").to_pylist()
+    assert [row["verdict"] for row in runs if row["stopped"] == "seconds"] == ["UNDECIDED"]
     for limits in ("--seconds 60", "--memory 1G", ""):
         assert check(f"kafka --protocol 2.1 --bound 2 {limits} --tables found")[0] == 0
         assert count() == len(lines) + 2
@@ -506,11 +503,8 @@ def test_spark_writes_its_parts_and_gives_the_same_answers(asked, tmp_path):
     assert (run["distinct"], run["parts_overlap"], run["start_seconds"] > 0) == (7, True, True)
     # The part that starts on the first step comes to every step above it, and the other one to all but the first.
     found = parquet.read_table(asked / "overlap").to_pylist()
-    assert [(row["parts"], row["states"]) for row in found if row["run"] == run["run"]] == [
-        ([], 1),
-        ([0], 1),
-        ([0, 1], 5),
-    ]
+    spread = [(row["parts"], row["states"]) for row in found if row["run"] == run["run"]]
+    assert spread == [([], 1), ([0], 1), ([0, 1], 5)]
     levels = parquet.read_table(asked / "levels").to_pylist()
     assert [row["states"] for row in levels if row["run"] == run["run"]] == [1, 2, 2, 2]
     example = [str(PROJECT / "conformance" / "examples" / "ask_the_tables.py"), "found"]

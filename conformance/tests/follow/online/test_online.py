@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.follow import expect
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.commands.exit_codes import DIVERGED
 from isrcheck.conformance.follow.online import follow
@@ -66,8 +67,7 @@ NEAR_THE_END = 190
 
 @pytest.mark.recorded
 def test_a_run_of_the_cluster_is_followed_in_moving_windows(tmp_path) -> None:
-    found = online(written(tmp_path / "run.ndjson", observed(5, 240)))
-    assert isinstance(found, Followed)
+    found = expect(Followed, online(written(tmp_path / "run.ndjson", observed(5, 240))))
     cost = found.cost
     assert (cost.lines, cost.of, cost.states, cost.most, cost.windows) == (LINES, LINES, 38392, 2485, 5)
     assert (found.unchecked, found.left_out) == (0, None)
@@ -100,8 +100,7 @@ def test_a_wrong_line_near_the_end_is_rejected_there(tmp_path, seed: int, kind: 
     at = max(position for position, line in enumerate(lines) if line["kind"] == kind)
     assert at > NEAR_THE_END
     lines[at] = change(lines[at])
-    found = online(written(tmp_path / "run.ndjson", lines))
-    assert isinstance(found, RejectedOnline)
+    found = expect(RejectedOnline, online(written(tmp_path / "run.ndjson", lines)))
     assert found.line.number == at + 1
     assert found.cost.windows > 0
     assert found.unmet or found.why
@@ -112,8 +111,7 @@ def test_nothing_is_rejected_after_a_record_that_perhaps_reached_nobody(tmp_path
     lines = observed(6, 240)
     at = max(position for position, line in enumerate(lines) if line["kind"] == "log_end")
     lines[at] = one_later(lines[at])
-    found = online(written(tmp_path / "run.ndjson", lines))
-    assert isinstance(found, UndecidedOnline)
+    found = expect(UndecidedOnline, online(written(tmp_path / "run.ndjson", lines)))
     assert found.line.number == at + 1
     assert "no line shows the record of line 226 after it was sent" in str(found.why)
 
@@ -183,8 +181,7 @@ def test_a_changed_run_has_the_verdict_of_the_search_for_a_history(monkeypatch, 
 @pytest.mark.recorded
 def test_records_that_no_line_sends_are_sent_shortly_before_they_are_shown() -> None:
     """Markers of transactions are such records. Perhaps a behaviour is left out, so nothing is rejected."""
-    found = online(WIRE / "transactions" / "wire.ndjson", "3.7")
-    assert isinstance(found, Followed)
+    found = expect(Followed, online(WIRE / "transactions" / "wire.ndjson", "3.7"))
     assert found.left_out is not None
     assert "they are assumed to be sent only shortly before a line shows them" in found.left_out
     changed = online(WIRE / "transactions" / "wire.ndjson", "3.7", HW_MINISR_GATE=0, EXPAND_EPOCH_START=0)
@@ -193,15 +190,13 @@ def test_records_that_no_line_sends_are_sent_shortly_before_they_are_shown() -> 
 
 @pytest.mark.recorded
 def test_a_recording_in_one_window_needs_no_line_that_sends() -> None:
-    found = online(RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson", "2.1")
-    assert isinstance(found, RejectedOnline)
+    found = expect(RejectedOnline, online(RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson", "2.1"))
     assert (found.line.number, found.possible) == (17, 689)
 
 
 def test_a_limit_leaves_it_undecided(tmp_path) -> None:
     path = written(tmp_path / "run.ndjson", observed(5, 240))
-    found = follow_online(path, stream_of(path), "2.4", seconds=0.3)
-    assert isinstance(found, UndecidedOnline)
+    found = expect(UndecidedOnline, follow_online(path, stream_of(path), "2.4", seconds=0.3))
     assert found.why == "seconds"
     assert found.cost.lines < LINES
 
@@ -261,8 +256,7 @@ def disk(broker: int, log: str, epochs: tuple[int, ...] | None = None) -> Disk:
 
 def test_the_window_begins_with_the_last_settled_record(window) -> None:
     assert (window.offset, window.epoch, window.partition_epoch, window.values) == (2, 4, 7, ["c", "d"])
-    metadata = Metadata(1, 1, 1, frozenset(BROKERS), 5, 9, None, frozenset(), None).in_window(window)
-    assert isinstance(metadata, Metadata)
+    metadata = expect(Metadata, Metadata(1, 1, 1, frozenset(BROKERS), 5, 9, None, frozenset(), None).in_window(window))
     assert (metadata.leader_epoch, metadata.partition_epoch) == (5, 2)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.follow import expect
 from conformance.tests.support.observations import header, high_watermark, log_end, metadata, record, said, sent, write
 from isrcheck.commands.exit_codes import VIOLATED as VIOLATION
 from isrcheck.conformance.follow.format.ndjson import objects_of
@@ -77,8 +78,7 @@ def followed(folder: Path, text: str, protocol: str = "4.1") -> Outcome:
 @pytest.mark.whole
 @pytest.mark.parametrize("case", EXPLAINED)
 def test_what_an_operator_requests_is_explained(tmp_path: Path, case: str) -> None:
-    outcome = followed(tmp_path, EXPLAINED[case])
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(tmp_path, EXPLAINED[case]))
     assert outcome.passed[-1] == len(outcome.recording.lines) == len(said(EXPLAINED[case])) + 1
 
 
@@ -104,12 +104,10 @@ Another partition of the topic has two replicas."""
 
 def test_a_loss_by_a_reassignment_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "seen.ndjson", *said(LOST))
-    outcome = follow_recording(path, "4.3", {"replicas_of_partition_0": 2})
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "4.3", {"replicas_of_partition_0": 2}))
     assert (outcome.exit_code, outcome.fail_all) == (VIOLATION, True)
     assert [failure.verdict for failure in outcome.failures if failure.name == "acked_not_lost"] == [VIOLATED]
-    repaired = follow_recording(path, "4.3", {"replicas_of_partition_0": 2, "ELR_WITHIN_REPLICAS": 1})
-    assert isinstance(repaired, Rejected)
+    repaired = expect(Rejected, follow_recording(path, "4.3", {"replicas_of_partition_0": 2, "ELR_WITHIN_REPLICAS": 1}))
     assert repaired.line.number == len(said(LOST))
 
 
@@ -127,30 +125,26 @@ NOT_MODELLED = (
 @pytest.mark.parametrize("case", BEYOND)
 def test_what_the_model_leaves_out_is_not_rejected(tmp_path: Path, case: str) -> None:
     """Since 4.0, a broker restarts only after it was fenced, and has left the ISR then."""
-    outcome = followed(tmp_path, BEYOND[case], "3.7")
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, followed(tmp_path, BEYOND[case], "3.7"))
     assert (outcome.why, outcome.exit_code) == (NOT_MODELLED, 3)
     assert isinstance(followed(tmp_path, BEYOND[case]), Rejected)
 
 
 @pytest.mark.parametrize("protocol", ["2.1", "2.8"])
 def test_without_kraft_it_is_not_modelled(tmp_path: Path, protocol: str) -> None:
-    outcome = followed(tmp_path, EXPLAINED["a follower is removed at once"], protocol)
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, followed(tmp_path, EXPLAINED["a follower is removed at once"], protocol))
     why = f"a reassignment of replicas by the rules of {protocol} (line 3) is not modelled"
     assert (outcome.why, outcome.line and outcome.line.number, outcome.exit_code) == (why, 5, 3)
 
 
 def test_what_comes_before_it_is_judged_without_kraft(tmp_path: Path) -> None:
-    outcome = followed(tmp_path, f"record 2: 1 2 epoch=0 change=0; {GROWS}", "2.8")
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, followed(tmp_path, f"record 2: 1 2 epoch=0 change=0; {GROWS}", "2.8"))
     assert outcome.line.number == 3
 
 
 def test_online_it_is_not_modelled(tmp_path: Path) -> None:
     path = write(tmp_path / "seen.ndjson", *said(BEGIN + EXPLAINED["the leader is removed at once"]))
-    outcome = follow_online(path, lambda: objects_of(path), "4.1")
-    assert isinstance(outcome, UndecidedOnline)
+    outcome = expect(UndecidedOnline, follow_online(path, lambda: objects_of(path), "4.1"))
     assert outcome.why == "a reassignment of replicas (line 3) is not modelled"
 
 
@@ -267,8 +261,7 @@ def random_of(protocol: str, seed: int) -> random.Random:
 @pytest.mark.parametrize(("protocol", "seed"), RUNS)
 def test_a_run_of_the_model_is_explained(tmp_path: Path, protocol: str, seed: int) -> None:
     lines, taken = run_of(random_of(protocol, seed), protocol)
-    outcome = follow_recording(write(tmp_path / "seen.ndjson", *lines), protocol, seconds=60)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(write(tmp_path / "seen.ndjson", *lines), protocol, seconds=60))
     assert outcome.trace.length <= len(taken)
 
 

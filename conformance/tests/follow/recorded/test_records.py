@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.follow import expect
 from conformance.tests.support.observations import acked, disk, flat, said, sent, write
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorded.lines import Acked, Sent
@@ -43,21 +44,18 @@ def follow(path: Path, text: str, *lines: dict[str, Any]) -> Outcome:
     ],
 )
 def test_a_record_that_is_never_shown_binds_nothing(tmp_path: Path, lines: str, lost: list[str]) -> None:
-    outcome = follow(tmp_path, lines)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow(tmp_path, lines))
     assert [line.value for line in outcome.recording.lost] == lost
     assert ("reached nobody: no line shows them after they were sent" in flat(outcome)) == bool(lost)
 
 
 def test_what_no_way_explains_is_rejected(tmp_path: Path) -> None:
-    outcome = follow(tmp_path, "send x; send y; send z; holds 2 3 z")
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, follow(tmp_path, "send x; send y; send z; holds 2 3 z"))
     assert outcome.line.number == 6
 
 
 def test_too_many_ways_are_not_decided(tmp_path: Path) -> None:
-    outcome = follow(tmp_path, "send x0; send x1; send x2; send x3; send x4; end 2 6")
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, follow(tmp_path, "send x0; send x1; send x2; send x3; send x4; end 2 6"))
     assert (outcome.why, outcome.exit_code) == ("sends", 3)
     assert "record of some whether they are acknowledged" in flat(outcome)
 
@@ -72,8 +70,7 @@ def test_a_lost_request_of_a_wire_recording_is_followed(tmp_path: Path) -> None:
     lines.insert(at, lost | {"client": "another", "correlation": 1})
     path = tmp_path / "wire.ndjson"
     path.write_text("".join(json.dumps(line | {"n": n}) + "\n" for n, line in enumerate(lines)))
-    outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "3.7", {}, objects=wire_observations(path)))
     assert outcome.trace.length == STEPS_OF_STEADY
     assert [line.value for line in outcome.recording.lost] == ["lost0", "lost1"]
     assert {line.number for line in outcome.recording.lost} == {at + 1}
@@ -114,8 +111,7 @@ def test_equal_records_are_followed(tmp_path: Path) -> None:
 
 
 def test_of_equal_records_each_has_its_own_offset(tmp_path: Path) -> None:
-    outcome = follow(tmp_path, "send x; acked x 0; disk 2: x; send x; acked x 0; acked x 2")
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, follow(tmp_path, "send x; acked x 0; disk 2: x; send x; acked x 0; acked x 2"))
     assert (outcome.line.number, outcome.unmet[0].claim) == (8, "x@2 is acknowledged")
 
 
@@ -130,8 +126,7 @@ def changed(folder: Path, **values: str | None) -> Path:
 
 def test_a_wire_recording_with_equal_and_null_values_is_followed(tmp_path: Path) -> None:
     path = changed(tmp_path, m3="m1", m7="m1", m4=None, m6=None)
-    outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "3.7", {}, objects=wire_observations(path)))
     assert outcome.recording.values[:8] == ("m0", "m1@1", "m2", "m1@3", "(null)@4", "m5", "(null)@6", "m1@7")
 
 

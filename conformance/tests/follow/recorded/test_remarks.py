@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.follow import expect
 from conformance.tests.support.observations import said, write
 from isrcheck.conformance.follow.format.ndjson import objects_of
 from isrcheck.conformance.follow.online.follow import OnlineOutcome, RejectedOnline, UndecidedOnline, follow_online
@@ -34,16 +35,14 @@ def online(path: Path, protocol: str) -> OnlineOutcome:
 
 
 def test_after_what_is_not_modelled_nothing_is_rejected(tmp_path: Path) -> None:
-    outcome = follow_recording(recording(tmp_path, MOVED, FALSE), "2.1")
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, follow_recording(recording(tmp_path, MOVED, FALSE), "2.1"))
     assert outcome.why == "a reassignment of replicas (line 3) is not modelled"
     assert (outcome.line.number, outcome.exit_code) == (4, 3)
     assert "UNDECIDED: a reassignment of replicas (line 3) is not modelled" in tell(outcome)[0]
 
 
 def test_before_it_everything_is_judged(tmp_path: Path) -> None:
-    outcome = follow_recording(recording(tmp_path, FALSE, MOVED), "2.1")
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, follow_recording(recording(tmp_path, FALSE, MOVED), "2.1"))
     assert outcome.line.number == 3
 
 
@@ -53,8 +52,7 @@ def test_what_is_explained_stays_explained(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("lines", "verdict"), [((MOVED, FALSE), UndecidedOnline), ((FALSE, MOVED), RejectedOnline)])
 def test_online_it_is_the_same(tmp_path: Path, lines: tuple[Any, ...], verdict: type) -> None:
-    outcome = online(recording(tmp_path, *lines, UNUSED[0]), "2.1")
-    assert isinstance(outcome, verdict)
+    outcome = expect(verdict, online(recording(tmp_path, *lines, UNUSED[0]), "2.1"))
     assert outcome.unused == "5 lines at the end"
 
 
@@ -129,6 +127,5 @@ def test_an_unclean_election_needs_its_request(tmp_path: Path, begin: str, lines
 
 
 def test_online_it_is_not_modelled(tmp_path: Path) -> None:
-    outcome = online(recording(tmp_path, ASKED, ELECTED, begin=OFF), "3.7")
-    assert isinstance(outcome, UndecidedOnline)
+    outcome = expect(UndecidedOnline, online(recording(tmp_path, ASKED, ELECTED, begin=OFF), "3.7"))
     assert outcome.why == "a request for an unclean election (line 8) is not modelled"

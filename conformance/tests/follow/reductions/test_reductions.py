@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.tests.support.follow import expect
 from conformance.tests.support.observations import (
     FREEZE,
-    KILL,
-    START,
     THAW,
     acked,
     disk,
@@ -27,6 +26,7 @@ from conformance.tests.support.observations import (
     record,
     said,
     sent,
+    wander,
     write,
 )
 from isrcheck.checker.compile.kernel import kernel_of
@@ -84,31 +84,15 @@ def run_of(chance: random.Random, protocol: str) -> list[dict[str, Any]]:
     )
     ends = instance.layouts["log_end_offset"]
     starts = [cells for cells in instance.initial_states if not any(cells[ends.offset : ends.offset + ends.count])]
-    cells, frozen, told = chance.choice(starts), set[int](), set[int]()
+    cells, told = chance.choice(starts), set[int]()
+
+    def seen(cells: Cells) -> list[dict[str, Any]]:
+        return observed(chance, instance, cells, told)
+
     lines = [header(1, *BROKERS), record_of(instance, cells), fault(FREEZE, 2), fault(THAW, 2)]
-    steps = [step for step in instance.steps if step.action not in (*NEVER, *SHUTDOWNS)]
-    for _ in range(chance.randrange(10, 40)):
-        enabled = [(step, after) for step in steps if (after := take(instance, cells, step)) is not None]
-        if not enabled:
-            break
-        # Elections, and what replicates records, are rare among all steps.
-        rare = [one for one in enabled if one[0].action.startswith(RARE)]
-        step, after = chance.choice(rare if rare and chance.random() < 0.7 else enabled)
-        ranges = instance.argument_ranges[step.action_index]
-        brokers = {o for one, o in zip(ranges, step.ordinals, strict=True) if not one.is_subset}
-        if frozen & brokers and not step.action.startswith("controller"):
-            continue
-        befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)
-        if befalls is not None:
-            lines.append(fault(befalls, BROKERS[step.ordinals[0]]))
-            frozen.discard(step.ordinals[0])
-        cells = after
-        lines += observed(chance, instance, cells, told)
-        if chance.random() < 0.1:
-            replica = chance.choice([r for r in (0, 1) if State(instance, cells).is_up[r]] or [None])
-            if replica is not None:
-                lines.append(fault(THAW if replica in frozen else FREEZE, BROKERS[replica]))
-                frozen ^= {replica}
+    manner = {"most": chance.randrange(10, 40), "freezing": 0.1, "never": (*NEVER, *SHUTDOWNS), "rare": RARE}
+    ran, cells = wander(chance, instance, cells, BROKERS, seen, **manner)
+    lines += ran
     if chance.random() < 0.7:
         s = State(instance, cells)
         marks = [(BROKERS[r], s.high_watermark[r]) for r in (0, 1) if s.is_up[r]]
@@ -168,7 +152,9 @@ def spoil(chance: random.Random, lines: list[dict[str, Any]]) -> None:
         line[key] = [[0, chance.choice(VALUES)]]
 
 
-def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch | None:
+def searched(
+    path: Path, protocol: str, *, is_whole: bool = False, finds_line: bool = True, memory: int = 1 << 28
+) -> ObservationSearch | None:
     """The search of a recording, and no search of one that is refused."""
     try:
         recording = read_recording(path)
@@ -176,8 +162,8 @@ def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch 
         script = Script(recording, instance)
     except UsageError:
         return None
-    manner = Manner(clears=not is_whole)
-    found = ObservationSearch(script, kernel_of(instance), True, Limits(memory=1 << 28), manner=manner)
+    manner = Manner(clears=not is_whole, finds_line=finds_line)
+    found = ObservationSearch(script, kernel_of(instance), True, Limits(memory=memory), manner=manner)
     if is_whole:
         found.checks.foreseen = Everything(script, found.cells, found.monitor)
     found.run()
@@ -212,7 +198,7 @@ def differing(folder: Path, protocol: str) -> list[Path]:
     return [
         path
         for path, expected, _ in recordings(folder, protocol)
-        if (found := searched(path, protocol, is_whole=False)) is None
+        if (found := searched(path, protocol)) is None
         or answer(found) != expected
         or found.is_exhausted != (found.last is None)
         or not is_of_model(found)
@@ -303,7 +289,6 @@ def test_a_wrong_reduction_is_caught(folder: Path, assumption: str, monkeypatch:
 
 # --------------------------------------------------------------------- a leader that was replaced, and does not know it
 
-
 MEMORY, SECONDS = 1 << 30, 120
 
 
@@ -349,8 +334,7 @@ STATES_OF_ZOMBIE = 45_651
 
 def test_a_zombie_is_explained(tmp_path: Path) -> None:
     path = write(tmp_path / "zombie", *zombie(4, 8, 4), {"kind": "note", "what": "the end"})
-    outcome = follow_recording(path, "4.1", memory=MEMORY, seconds=SECONDS)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, follow_recording(path, "4.1", memory=MEMORY, seconds=SECONDS))
     certify(outcome.trace)
     assert (outcome.exit_code, outcome.passed[-1]) == (0, 53)
     assert sum(outcome.effort.states) == STATES_OF_ZOMBIE
@@ -359,20 +343,14 @@ def test_a_zombie_is_explained(tmp_path: Path) -> None:
 
 def test_a_zombie_that_shows_what_is_not_committed_is_rejected(tmp_path: Path) -> None:
     path = write(tmp_path / "zombie", *zombie(1, 8, 4, shows_uncommitted=True))
-    recording = read_recording(path)
-    instance = instance_for(size_of(recording), "4.1", {}, 1)
-    limits = Limits(seconds=SECONDS, memory=MEMORY)
-    manner = Manner(finds_line=False)
-    found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, limits, manner=manner)
-    found.run()
-    assert (found.is_exhausted, found.stopped, found.last) == (True, None, None)
-    assert (found.nodes.store.count, recording.lines[found.furthest].number) == (127_279, 33)
+    found = searched(path, "4.1", finds_line=False, memory=MEMORY)
+    assert (found.is_exhausted, found.last) == (True, None)
+    assert (found.nodes.store.count, found.script.recording.lines[found.furthest].number) == (127_279, 33)
 
 
 def test_it_is_rejected_although_a_limit_ends_the_search_for_the_line(tmp_path: Path) -> None:
     path = write(tmp_path / "zombie", *zombie(2, 8, 4, shows_uncommitted=True))
-    outcome = follow_recording(path, "4.1", memory=256 << 20)
-    assert isinstance(outcome, RejectedAfter)
+    outcome = expect(RejectedAfter, follow_recording(path, "4.1", memory=256 << 20))
     assert (outcome.exit_code, outcome.why, outcome.line.number) == (20, "memory", 35)
     report = flat(outcome)
     assert report.startswith(

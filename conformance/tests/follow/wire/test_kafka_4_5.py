@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import exhaustive
+from conformance.tests.support.follow import expect
 from conformance.tests.support.places import RECORDINGS, SHARED
 from isrcheck.commands.exit_codes import DIVERGED, UNDECIDED
 from isrcheck.commands.exit_codes import VIOLATED as VIOLATION
@@ -101,8 +102,7 @@ REFUSED = '"partition_index":0,"error_code":"invalid_replica_assignment"'
     ],
 )
 def test_a_run_without_loss_is_explained(name: str, length: int, failures: dict[str, tuple[str, int]]) -> None:
-    outcome = followed(recording(name))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(recording(name)))
     assert (outcome.trace.length, outcome.exit_code, broken(outcome)) == (length, 0, failures)
     assert outcome.passed[-1] == len(outcome.recording.lines)
     assert outcome.trace.instance.configuration.retries >= len(failures)
@@ -113,16 +113,14 @@ def test_a_run_without_loss_is_explained(name: str, length: int, failures: dict[
 def test_a_loss_after_a_shutdown_that_nobody_announced_is_told(tmp_path: Path, notes: bool, beside: bool) -> None:
     """R1: broker 2 is shut down at line 638, and PRECIOUS acknowledged at line 659. Either file tells the faults."""
     folder = without(copied("missed_demotion_frozen", tmp_path), *(() if notes else ("note",)), beside=beside)
-    outcome = followed(folder)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(folder))
     assert (outcome.trace.length, outcome.exit_code) == (55, 12)
     assert broken(outcome)[LOSS] == (VIOLATED, 39)
     assert [line.value for line in outcome.recording.lines if isinstance(line, Acked)] == ["m0", "m1", "PRECIOUS"]
 
 
 def test_without_any_fault_the_same_run_is_not_explained(tmp_path: Path) -> None:
-    outcome = followed(without(copied("missed_demotion_frozen", tmp_path), "note"))
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, followed(without(copied("missed_demotion_frozen", tmp_path), "note")))
     assert outcome.line.number == TRUNCATION_SEEN
 
 
@@ -134,15 +132,13 @@ def test_the_notes_that_the_documents_named_are_faults(tmp_path: Path, notes: bo
         said for _, said in observations_of(folder / "wire.ndjson") if said["kind"] == "fault" and "broker" in said
     ]
     assert [(said["what"], said["broker"]) for said in faults] == [("kill -9", 1), ("start", 1)]
-    outcome = followed(folder)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(folder))
     assert (outcome.trace.length, outcome.failures) == (75, ())
 
 
 def test_after_a_note_that_may_be_a_fault_nothing_is_rejected(tmp_path: Path) -> None:
     off, on = (267, "kill -9 broker 1", "power of machine 1 is off"), (460, "start broker 1", "it is up again")
-    outcome = followed(edited(without(copied("leader_killed", tmp_path)), off, on))
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, followed(edited(without(copied("leader_killed", tmp_path)), off, on)))
     assert outcome.why == (
         "the note 'power of machine 1 is off' may be a fault that no line records (line 267) is not modelled"
     )
@@ -164,8 +160,7 @@ def edited(folder: Path, *edits: tuple[int, str, str]) -> Path:
 @pytest.mark.parametrize(("protocol", "states"), [("3.3", 3975), ("3.7", 3954), ("4.1", 3819), ("4.3", 3819)])
 def test_a_reassignment_is_followed(protocol: str, states: int) -> None:
     """[1,2], which removes 3 at once; [2,3], which removes leader 1 with the change of the ISR; [1,2,3]."""
-    outcome = followed(recording("reassign"), protocol)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(recording("reassign"), protocol))
     assert (outcome.trace.length, outcome.exit_code, sum(outcome.effort.states)) == (62, 0, states)
     assert outcome.passed[-1] == len(outcome.recording.lines) == 63
     assert [(step.action, step.ordinals) for step in outcome.trace.steps if "reassign" in step.action] == [
@@ -188,15 +183,13 @@ CONTRADICTED = {
 @pytest.mark.parametrize("case", CONTRADICTED)
 def test_what_contradicts_the_reassignment_is_rejected(case: str, tmp_path: Path) -> None:
     edits, line = CONTRADICTED[case]
-    outcome = followed(edited(copied("reassign", tmp_path), *edits))
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, followed(edited(copied("reassign", tmp_path), *edits)))
     assert (outcome.line.number, outcome.exit_code) == (line, 20)
 
 
 def test_a_reassignment_before_kraft_is_not_modelled() -> None:
     """R8: the ISR without 3 at line 318 was rejected."""
-    outcome = followed(recording("reassign"), "2.8")
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, followed(recording("reassign"), "2.8"))
     assert outcome.why == "a reassignment of replicas by the rules of 2.8 (line 304) is not modelled"
     assert (outcome.line and outcome.line.number, outcome.exit_code) == (318, 3)
 
@@ -204,16 +197,14 @@ def test_a_reassignment_before_kraft_is_not_modelled() -> None:
 def test_what_comes_before_a_reassignment_is_judged(tmp_path: Path) -> None:
     folder = edited(copied("reassign", tmp_path), (FIRST_ACK, '"base_offset":0,"log', '"base_offset":1,"log'))
     for protocol in ("2.8", "4.1"):
-        outcome = followed(folder, protocol)
-        assert isinstance(outcome, Rejected)
+        outcome = expect(Rejected, followed(folder, protocol))
         assert outcome.line.number < FIRST_REQUEST
 
 
 def test_a_reassignment_that_no_request_shows_is_seen_in_the_replicas(tmp_path: Path) -> None:
     asks = '"api":"AlterPartitionReassignments"'
     folder = rewritten(copied("reassign", tmp_path), lambda lines: [line for line in lines if asks not in line])
-    outcome = followed(folder)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(folder))
     assert (outcome.trace.length, outcome.exit_code) == (60, 0)
     asked = [line for line in outcome.recording.lines if isinstance(line, Reassignment)]
     assert all(line.is_unseen for line in asked)
@@ -248,8 +239,7 @@ def with_metadata_log(folder: Path, changes: Mapping[int, dict[str, Any]]) -> Pa
 
 
 def test_the_metadata_log_shows_a_reassignment(tmp_path: Path) -> None:
-    outcome = followed(with_metadata_log(copied("reassign", tmp_path), CHANGES))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(with_metadata_log(copied("reassign", tmp_path), CHANGES)))
     assert (outcome.trace.length, outcome.exit_code) == (60, 0)
     records = [line for line in outcome.recording.lines if isinstance(line, Metadata)]
     assert [line.partition_epoch for line in records] == [None, 1, 2, 3, 4, 5]
@@ -268,15 +258,13 @@ def test_a_metadata_log_that_no_reassignment_explains_is_rejected(
 def test_a_change_of_the_order_of_the_replicas_is_not_modelled(tmp_path: Path) -> None:
     folder = edited(copied("reassign", tmp_path), (304, '"replicas":[1,2]', '"replicas":[2,1,3]'))
     assert isinstance(followed(folder), Explained)
-    outcome = followed(edited(folder, *CONTRADICTED["the removed broker 1 leads"][0]))
-    assert isinstance(outcome, Undecided)
+    outcome = expect(Undecided, followed(edited(folder, *CONTRADICTED["the removed broker 1 leads"][0])))
     assert outcome.why == "a change of the order of the replicas (line 304) is not modelled"
 
 
 def test_the_controller_rebalances_leaders_by_itself() -> None:
     """R8: `leader.imbalance.check.interval.seconds` is 20, and the recording shorter than the default of 300."""
-    outcome = followed(recording("auto_rebalance"))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(recording("auto_rebalance")))
     unasked = [line for line in outcome.recording.lines if isinstance(line, ElectRequest)]
     assert [(line.number, line.is_unasked, line.is_unclean) for line in unasked] == [(306, True, False)]
 
@@ -286,8 +274,7 @@ def test_an_unclean_election_that_was_asked_for_permits_a_loss(tmp_path: Path) -
     folder = copied("unclean", tmp_path)
     path = folder / "observations.ndjson"
     path.write_text(path.read_text().replace('"unclean.leader.election.enable": true', EXPLICIT))
-    outcome = followed(folder)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(folder))
     assert (outcome.trace.length, outcome.exit_code, broken(outcome)[LOSS]) == (62, 0, (PERMITTED, 34))
 
 
@@ -359,8 +346,7 @@ def test_a_run_with_eligible_leader_replicas_is_followed_with_its_loss(
 
 
 def test_a_script_of_the_stale_record_loses_a_record() -> None:
-    outcome = followed(recording("stale_record_script"))
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(recording("stale_record_script")))
     assert (outcome.trace.length, outcome.exit_code) == (22, 12)
     assert broken(outcome)[LOSS][0] == VIOLATED
 
@@ -368,8 +354,7 @@ def test_a_script_of_the_stale_record_loses_a_record() -> None:
 @pytest.mark.exhaustive
 def test_traffic_of_a_consumer_group_is_followed_online() -> None:
     path = recording("traffic_25") / "wire.ndjson"
-    outcome = follow_online(path, stream_of(path), "4.1", seconds=120, memory=1 << 30)
-    assert isinstance(outcome, Followed)
+    outcome = expect(Followed, follow_online(path, stream_of(path), "4.1", seconds=120, memory=1 << 30))
     assert (outcome.cost.lines, outcome.keeps) == (3421, True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.follow import table
+from conformance.tests.support.follow import expect, table
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.commands.exit_codes import DIVERGED
 from isrcheck.conformance.follow.recorded.lines import Metadata
@@ -171,8 +171,7 @@ def test_the_kinds_of_observations(name: str, kinds: str) -> None:
     ],
 )
 def test_the_right_generation_explains(name: str, protocol: str, length: int) -> None:
-    outcome = followed(name, protocol)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(name, protocol))
     certify(outcome.trace)
     assert outcome.trace.length == length
     assert outcome.passed[-1] == len(outcome.recording.lines)
@@ -185,8 +184,7 @@ FEW = 5_672
 
 def test_partition_epochs_bound_the_changes_before_them() -> None:
     """Before the last metadata line, leader and ISR change at most twice, which leaves few states."""
-    outcome = followed("leader_killed", "3.7")
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed("leader_killed", "3.7"))
     assert sum(outcome.effort.states) == FEW
     assert [line.partition_epoch for _, line in outcome.recording.claims(Metadata)] == [None, None, 2]
 
@@ -205,8 +203,7 @@ def test_partition_epochs_bound_the_changes_before_them() -> None:
     ],
 )
 def test_a_wrong_generation_rejects(name: str, protocol: str, values: dict[str, int], line: int, claim: str) -> None:
-    outcome = followed(name, protocol, **values)
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, followed(name, protocol, **values))
     assert outcome.line.number == line
     assert outcome.unmet[0].claim == claim
 
@@ -223,13 +220,11 @@ def test_a_loss_needs_its_cause(
     name: str, protocol: str, values: dict[str, int], lengths: tuple[int, int], line: int
 ) -> None:
     """The rule is on: the recording is explained, and a record is lost. It is off: no path explains the recording."""
-    outcome = followed(name, protocol)
-    assert isinstance(outcome, Explained)
+    outcome = expect(Explained, followed(name, protocol))
     certify(outcome.trace)
     lost = next(one for one in outcome.failures if one.name == "acked_not_lost")
     assert (outcome.trace.length, lost.step, lost.verdict) == (*lengths, VIOLATED)
-    outcome = followed(name, protocol, **values)
-    assert isinstance(outcome, Rejected)
+    outcome = expect(Rejected, followed(name, protocol, **values))
     assert outcome.line.number == line
 
 

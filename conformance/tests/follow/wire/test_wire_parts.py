@@ -182,11 +182,8 @@ def test_an_answer_with_nothing_is_as_old_as_the_end_of_its_wait(
     waiting, empty = request(), response(throttle_time=0)
     waiting = replace(waiting, body=waiting.body | {"max_wait": 0.5, "min_bytes": 1} | asked)
     fault = Happening(1, 0, at, "freeze", {"broker": 3})
-    found = [
-        said
-        for one in (waiting, fault, replace(empty, body=empty.body | answered, t=0.7))
-        for said in traffic.take(one)
-    ]
+    lines = waiting, fault, replace(empty, body=empty.body | answered, t=0.7)
+    found = [said for line in lines for said in traffic.take(line)]
     assert [said["high_watermark"] for said in found if said["broker"] == 1] == [2] * is_observed
 
 
