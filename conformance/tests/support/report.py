@@ -8,75 +8,48 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from conformance.tests.support.markup import Parts
+from conformance.tests.support.small_models import (
+    action,
+    claim,
+    define,
+    domain,
+    entries,
+    helper,
+    in_the_language,
+    model,
+    state,
+)
 
-HOSTILE = '''\
-"""A <script>alert(1)</script> & a climber."""
-
-from isrcheck.language import Domain, action, always, between, bound, field, require, setting, sometimes
-
-
-class Configuration:
-    most = bound(3, "how many steps there are", least=1, most=127, option="--most")
-    limit = setting(2, "how far it is safe", option="--limit")
-
-
-class State:
-    height = field(values=between(0, "most"))
-
-
-class Foot(Domain, size=1):
-    pass
-
-
-@action(shows="<img src=x onerror=alert(1)> \\x1b[31m {foot}")
-def climber_steps(s, foot: Foot):
-    require(s.height < s.most)
-    s.height += 1
-
-
-@action
-def climber_falls(s):
-    require(s.height > s.most)
-    s.height = 0
-
-
-def is_even(s):
-    return s.height == 2
-
-
-@always
-def stays_safe(s):
-    """]]></failure><script>alert(2)</script> \\x1b]0;owned\\x07 \\u202e"""
-    return s.height <= s.limit
-
-
-@always(permitted=is_even)
-def avoids_two(s):
-    return s.height != 2
-
-
-@always
-def stays_whole(s):
-    return s.height >= 0
-
-
-@sometimes
-def gets_up(s):
-    return s.height == s.most
-
-
-@sometimes
-def falls(s):
-    return s.height > s.most
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
+HOSTILE = in_the_language(
+    model(
+        '"""A <script>alert(1)</script> & a climber."""\n',
+        entries(
+            'most = bound(3, "how many steps there are", least=1, most=127, option="--most")',
+            'limit = setting(2, "how far it is safe", option="--limit")',
+        ),
+        state('height: between(0, "most")'),
+        domain("Foot", 1),
+        define(
+            'action(shows="<img src=x onerror=alert(1)> \\x1b[31m {foot}")',
+            "climber_steps(s, foot: Foot)",
+            "require(s.height < s.most)",
+            "s.height += 1",
+        ),
+        action("climber_falls(s)", "require(s.height > s.most)", "s.height = 0"),
+        helper("is_even(s)", "s.height == 2"),
+        define(
+            "always",
+            "stays_safe(s)",
+            '"""]]></failure><script>alert(2)</script> \\x1b]0;owned\\x07 \\u202e"""',
+            "return s.height <= s.limit",
+        ),
+        claim("always(permitted=is_even)", "avoids_two(s)", "s.height != 2"),
+        claim("always", "stays_whole(s)", "s.height >= 0"),
+        claim("sometimes", "gets_up(s)", "s.height == s.most"),
+        claim("sometimes", "falls(s)", "s.height > s.most"),
+        claim("terminal", "may_end(s)", "True"),
+    )
+)
 """`stays_safe` is VIOLATED at step 3, `avoids_two` PERMITTED at step 2, `stays_whole` HOLDS, `gets_up` is REACHED, and
 `falls` UNREACHABLE."""
 

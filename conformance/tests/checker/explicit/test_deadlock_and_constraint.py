@@ -166,12 +166,7 @@ GUARDED = model(
     action("x_grows(s)", "require(s.x < 4)", "require(s.x + 1 <= min(s.y, 2))", "s.x += 1"),
     action("y_grows(s)", "require(s.y < 4)", "require(s.y + 1 <= min(s.x + 1, 2))", "s.y += 1"),
 )
-STOPPED = """
-
-@terminal
-def only_the_constraint_stops(s):
-    return s.x < 4 or s.y < 4
-"""
+STOPPED = "\n" + claim("terminal", "only_the_constraint_stops(s)", "s.x < 4 or s.y < 4")
 
 
 NO_STEP = "no step is enabled there, and no @terminal is true"

@@ -248,7 +248,7 @@ def test_sarif_of_one_model(check):
 
 def test_a_finding_is_the_same_when_lines_move(check, tmp_path):
     before = check("MODEL --report DIR").run["results"]
-    (tmp_path / NAME).write_text(HOSTILE.replace("\n\n\nclass State", "\n\n# a line\n\nclass State"), encoding="utf-8")
+    (tmp_path / NAME).write_text(HOSTILE.replace("\nclass State", "\n# a line\n\nclass State"), encoding="utf-8")
     after = check("MODEL --report DIR").run["results"]
     prints = [[result["partialFingerprints"] for result in results] for results in (before, after)]
     assert prints[0] == prints[1]

@@ -18,7 +18,7 @@ import pytest
 
 from conformance.tests.checker.spark.test_search import asked, on_spark
 from conformance.tests.checker.test_process import run
-from conformance.tests.support.small_models import action, claim, entries, model, state, write_model
+from conformance.tests.support.small_models import action, claim, define, entries, model, state, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
@@ -197,15 +197,8 @@ TEXT = model(
     claim("terminal", "may_end(s)", "True"),
 )
 
-STARTING = (
-    TEXT
-    + """
-
-@initial
-def starts(configuration):
-    yield {"count": min(configuration.start, limits.LIMIT)}
-"""
-)
+STARTS_AT = define("initial", "starts(configuration)", 'yield {"count": min(configuration.start, limits.LIMIT)}')
+STARTING = model(TEXT, STARTS_AT)
 BY_MODULE = "import lib.limits as limits\n"
 
 Load = Callable[..., Model]
