@@ -193,8 +193,8 @@ NEVER_IN_RUNS: Mapping[AnyBug, str] = {
 
 ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
     Bug.ISR_KEEPS_DEAD_FOLLOWER: (
-        "a leader of the model may drop a follower that lags, and need not: time is not in it. What the bug takes away"
-        " is progress, and following asks only whether what happened may happen"
+        "the model has no clock, so its leader may drop or keep a follower that lags. What the bug takes away is"
+        " progress, and following asks only whether what happened may happen"
     ),
     TransactionBug.MARKERS_NOT_RESUMED: (
         "a coordinator of the model may wait before it sends a marker. What the bug takes away is progress, and"

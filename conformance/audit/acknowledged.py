@@ -106,7 +106,7 @@ def _value(said: dict[str, Any]) -> bytes | None:
 
 def _offset(offset: int) -> int:
     if not 0 <= offset < 1 << 63:
-        raise UnreadableError(f"an offset is a number from 0 to {(1 << 63) - 1}")
+        raise UnreadableError(f"it gives no offset, which is a number from 0 to {(1 << 63) - 1}")
     return offset
 
 

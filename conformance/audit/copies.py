@@ -215,7 +215,9 @@ def _numbered(pattern: re.Pattern[str], folder: Path, names: Sequence[str]) -> I
         match = pattern.fullmatch(name)
         if match:
             if int(match[1]) >= 1 << 63:
-                raise FileError(folder / name, f"an offset is less than {1 << 63}; copy the folder again")
+                raise FileError(
+                    folder / name, f"its name is no offset, which is less than {1 << 63}; copy the folder again"
+                )
             yield int(match[1]), folder / name
 
 

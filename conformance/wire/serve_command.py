@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--advertise", arguments.advertise, "or leave it out"),
     ):
         if not 0 <= port <= most:
-            raise UsageError(f"{option} {port}: give a port from 1 to {most}, {cure}")
+            raise UsageError(f"{option} {port}: no such port; give one from 1 to {most}, {cure}")
     if arguments.advertise and not arguments.port:
         raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
     if _is_any_address(arguments.host):
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     replicas = arguments.replicas
     if replicas > MOST_REPLICAS:
-        raise UsageError(f"--replicas {replicas}: the cluster has at most {MOST_REPLICAS} brokers")
+        raise UsageError(f"--replicas {replicas}: too many; give at most {MOST_REPLICAS} brokers")
     minimum = min(2, replicas) if arguments.min_isr is None else arguments.min_isr
     settings = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
     cluster = Cluster(_switches(arguments), Start(replicas=replicas), settings, arguments.bug)

@@ -126,7 +126,7 @@ def _next(walk: Walk, mark: str) -> Element:
         parts.append(element("p", "No step is enabled: a dead end."))
     unjudged = [prop.name for prop in walk.instance.properties if prop.kind in NOT_JUDGED_AHEAD]
     if unjudged:
-        text = f"Judged only when a step is taken, or never on a path: {', '.join(unjudged)}."
+        text = f"The buttons do not show whether a step violates these properties: {', '.join(unjudged)}."
         parts.append(element("p", text, class_="hint"))
     hint = "Keys: left goes back, right forward, / filters, s saves. The address leads to this step again."
     return element("section", *parts, element("p", hint, class_="hint"), id="next", aria_label="what can happen next")

@@ -133,10 +133,10 @@ class _Handler(BaseHTTPRequestHandler):
         """The fields of the form that was sent; None if it is refused."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal()) or len(length) > 9 or int(length) > MOST_BYTES:
-            self._refuse(413, f"a form has a length of at most {MOST_BYTES} bytes")
+            self._refuse(413, f"the form has no length, or one of more than {MOST_BYTES} bytes")
             return None
         if self.headers.get_content_type() != "application/x-www-form-urlencoded":
-            self._refuse(415, "a form is sent as application/x-www-form-urlencoded")
+            self._refuse(415, "the form was not sent as application/x-www-form-urlencoded")
             return None
         body = self.rfile.read(int(length)).decode("ascii", "replace")
         return dict(urllib.parse.parse_qsl(body, keep_blank_values=True))

@@ -353,7 +353,7 @@ def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, wid
     `step`, the variables of one state. Raises UsageError if the trace has no such step."""
     last = len(foreign.states) - 1
     if step is not None and not -last - 1 <= step <= last:
-        raise UsageError(f"--step {step}: the trace has the steps 0..{last}")
+        raise UsageError(f"--step {step}: no such step; the trace has the steps 0..{last}")
     heading = textwrap.wrap(f"{foreign.source}, {last} steps", max(width, NARROWEST))
     if step is not None:
         body = _state(foreign, step % (last + 1), width)

@@ -179,7 +179,8 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequen
     position = number if number >= 0 else number + trace.length + 1
     if not 0 <= position <= trace.length:
         raise UsageError(
-            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
+            f"--step {number}: no such state; the trace has the states 0..{trace.length}; -1 is the last state,"
+            " -2 the state before it"
         )
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     lines = fitted([heading(trace.instance), "", step, ""], look.width)

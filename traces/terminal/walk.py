@@ -61,7 +61,7 @@ class PropertyStatus:
 
 TITLES: Mapping[str, Callable[[PropertyStatus], bool]] = {
     "true": lambda status: status.prop.kind in INDUCTIVE,
-    "of endless behaviours, so not judged on a path": lambda status: status.prop.kind in LIVENESS,
+    "about endless behaviours, which a walk cannot violate": lambda status: status.prop.kind in LIVENESS,
     "not known to be stuck": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
     "reached": lambda status: status.verdict == REACHED,
     "not reached here": lambda status: status.prop.kind is Kind.SOMETIMES,
@@ -107,7 +107,7 @@ class Walk:
                 "the trace starts in a state that may be unreachable; give a trace that starts in an initial state"
             )
         if step is not None and not 0 <= step <= trace.length:
-            raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
+            raise UsageError(f"--step {step}: no such step; the trace has the steps 0..{trace.length}")
         if trace.erring is not None and step == trace.length:
             raise UsageError(f"--step {step}: the step causes an error, so no state follows it; give an earlier step")
         walk = cls(trace.instance, command)

@@ -130,7 +130,9 @@ class Clients:
             self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)
         consumer = self.consumers[name]
         if consumer.isolation is not isolation:
-            raise ClusterError(f"consumer {name} has isolation {consumer.isolation.value}; use another name")
+            raise ClusterError(
+                f"consumer {name} exists already, with isolation {consumer.isolation.value}; use another name"
+            )
         return consumer
 
     def delete_records(self, broker: int, before_offset: int) -> int:
@@ -177,4 +179,4 @@ class Clients:
 
     def _must_be_free(self, name: str) -> None:
         if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR, OUTSIDE}:
-            raise ClusterError(f"{name} is a client of another kind; use another name")
+            raise ClusterError(f"the name {name} belongs to a client of another kind; use another name")

@@ -73,7 +73,7 @@ class Consumer:
         """
         if self.preferred_read_replica not in (None, broker):
             raise ClusterError(
-                f"consumer {self.name} reads from broker {self.preferred_read_replica}; ask that broker, or expire it"
+                f"consumer {self.name} reads from broker {self.preferred_read_replica}; fetch from it, or expire it"
             )
         request = ConsumerFetchRequest(self.position, self.isolation, self._sent_epoch, most, rack)
         return self._network.send(self.name, broker, request)

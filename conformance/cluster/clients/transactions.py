@@ -78,7 +78,9 @@ class Transactions:
         Errors: `ClusterError` if nothing is decided for that producer.
         """
         if producer not in self._decided:
-            raise ClusterError(f"coordinator: nothing is decided for producer {producer}; end its transaction first")
+            raise ClusterError(
+                f"coordinator: no transaction of producer {producer} is committed or aborted; end its transaction first"
+            )
         stamp, control = self._decided[producer]
         return self._unanswered[self._send(producer, broker, stamp, control)]
 

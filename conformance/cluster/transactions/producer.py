@@ -162,14 +162,18 @@ class TransactionalProducer:
         """Ask for a new epoch after an abort that gave up a record. Kafka: bumpIdempotentEpochAndResetIdIfNeeded."""
         self._must_be(Phase.READY)
         if not self.may_raise_epoch:
-            raise ClusterError(f"{self.name}: it has given up no record, or has to keep its epoch; go on without")
+            raise ClusterError(
+                f"{self.name}: it needs no new epoch, as it has given up no record, or must keep its epoch; go on"
+            )
         self.phase = Phase.INITIALISING
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
         """The coordinator's answer does not come in time, or says that it is busy: the request is sent again."""
         if self._asked is None:
-            raise ClusterError(f"{self.name}: it asks nothing of the coordinator; begin something first")
+            raise ClusterError(
+                f"{self.name}: it has no request to send again; begin or end a transaction first"
+            )
         self._ask(self._asked)
 
     def stop(self) -> None:
@@ -217,4 +221,4 @@ class TransactionalProducer:
 
     def _must_be(self, phase: Phase) -> None:
         if self.phase is not phase:
-            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for its answer")
+            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for the answer")

@@ -556,7 +556,7 @@ class Acked(Line):
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it was settled long ago"
+                f"{self.value} is acknowledged, but no line says that it is sent, or it is too old to be remembered"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):

@@ -39,7 +39,7 @@ WHY = {
     "memory": "the memory limit was reached; give more with --memory",
     "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
-    "sends": "too many records are sent and never shown again to try every combination of those that arrived; record of"
+    "sends": "too many records are sent and never shown again, so not all combinations of arrivals are tried; record of"
     " some whether they are acknowledged",
 }
 """The reasons why a search ended without a decision."""

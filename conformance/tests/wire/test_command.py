@@ -41,10 +41,13 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
         ),
         (["--switch", "TRUNC"], "--switch TRUNC: write it as --switch NAME=VALUE"),
         (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320, ON_FETCH"),
-        (["--port", "70000"], "--port 70000: give a port from 1 to 65532, or 0"),
-        (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),
-        (["--replicas", "50"], "--replicas 50: the cluster has at most 9 brokers"),
-        (["--port", "9", "--advertise", "-1"], "--advertise -1: give a port from 1 to 65532, or leave it out"),
+        (["--port", "70000"], "--port 70000: no such port; give one from 1 to 65532, or 0"),
+        (["--port", "-1"], "--port -1: no such port; give one from 1 to 65532, or 0"),
+        (["--replicas", "50"], "--replicas 50: too many; give at most 9 brokers"),
+        (
+            ["--port", "9", "--advertise", "-1"],
+            "--advertise -1: no such port; give one from 1 to 65532, or leave it out",
+        ),
         (["--advertise", "9"], "--advertise needs --port: the proxy has to know where the brokers listen"),
         (
             ["--trace", "x", "--port", "9", "--advertise", "9"],

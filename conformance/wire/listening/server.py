@@ -207,11 +207,13 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
     try:
         size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
         if not 0 < size <= MOST_REQUEST:
-            raise MalformedError(f"a frame of {size} bytes; it may have 1 to {MOST_REQUEST}")
+            raise MalformedError(f"a frame of {size} bytes; a frame may have 1 to {MOST_REQUEST}")
         return await reader.readexactly(size)
     except asyncio.IncompleteReadError as error:
         if error.partial or error.expected != 4:
-            raise MalformedError(f"it ends after {len(error.partial)} of {error.expected} bytes") from None
+            raise MalformedError(
+                f"the client ended it after {len(error.partial)} of {error.expected} bytes of a frame"
+            ) from None
         return None
 
 

@@ -97,9 +97,9 @@ class Splitter:
         if not self._kept:
             return None
         size, got = int.from_bytes(self._kept[:SIZE], "big", signed=True), len(self._kept)
-        problem = f"the connection ends after {got - SIZE} of {size} bytes"
+        problem = f"the connection ends after {got - SIZE} of the {size} bytes of a frame"
         if got < SIZE:
-            problem, size = f"the connection ends after {got} of the {SIZE} bytes of a size", 0
+            problem, size = f"the connection ends after {got} of the {SIZE} bytes that give the size of a frame", 0
         return Piece(self._take(got), problem=problem, size=size)
 
     def _problem(self, size: int) -> str | None:
@@ -107,10 +107,10 @@ class Splitter:
         if size < 0:
             return f"a frame of {size} bytes: {UNDECODED}"
         if size > MOST_FRAME:
-            return f"a frame of {size} bytes; of more than {MOST_FRAME} none is decoded"
+            return f"a frame of {size} bytes; frames of more than {MOST_FRAME} bytes are not decoded"
         if not self._reserved:
             if not self._room.reserve(SIZE + size):
-                return f"a frame of {size} bytes, while the incomplete frames have {MOST_KEPT} bytes"
+                return f"no room for a frame of {size} bytes: all incomplete frames together may have {MOST_KEPT} bytes"
             self._reserved = SIZE + size
         return None
 

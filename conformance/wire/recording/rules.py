@@ -103,14 +103,16 @@ def read_script(path: Path, nodes: Collection[Broker]) -> tuple[Rule, ...]:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}; name a file with one rule a line") from None
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path}: it has more than {MOST_BYTES} bytes; a script has one rule a line")
+        raise UsageError(
+            f"{path}: it has more than {MOST_BYTES} bytes, too many for a script; give a file with one rule a line"
+        )
     rules = []
     for number, text in enumerate(data.decode(errors="replace").split("\n"), 1):
         words = text.partition("#")[0].split()
         if words:
             rules.append(_Words(f"{path}:{number}", words, nodes).rule(number))
     if len(rules) > MOST_RULES:
-        raise UsageError(f"{path}: {len(rules)} rules; a script has at most {MOST_RULES}")
+        raise UsageError(f"{path}: {len(rules)} rules are too many; give at most {MOST_RULES}")
     return tuple(rules)
 
 
@@ -130,14 +132,14 @@ class _Words:
         pattern = self._pattern()
         delay = None
         if action == "delay":
-            self._must("by", "a delay says for how long: by 200 ms")
+            self._must("by", "the delay has no length; write, for example, by 200 ms")
             delay = self._milliseconds() / 1000
         after = self._moment(BEGUN) if self._has("after") else None
         until = self._moment(RELEASED) if self._has("until") else None
         if self._left:
             raise self._error(f"{self._left[-1]}: it does not belong here; {SHAPE}")
         if action == "hold" and until is None:
-            raise self._error("a hold says when it ends: until released, or until a message")
+            raise self._error("the hold has no end; write until released, or until MESSAGE")
         return Rule(number, self._text, pattern, delay, after, until)
 
     def _moment(self, word: str) -> Moment:
@@ -167,17 +169,19 @@ class _Words:
         word = self._next(cure)
         if word == "client":
             if not is_client:
-                raise self._error("clients send requests, and get responses; name a broker or a controller here")
+                raise self._error(
+                    "a client cannot stand here: it sends requests, and gets responses; name a broker or a controller"
+                )
             return Party(None, self._next("name the client by its client id"))
         if word == "broker":
             number = self._next("name the broker by its id")
             if not (number.isascii() and number.isdecimal() and len(number) <= 9):
-                raise self._error(f"broker {number}: its id is a number")
+                raise self._error(f"broker {number}: not the id of a broker; write its number")
             return self._node(int(number)) if not is_client else Party(int(number))
         if word.partition("-")[0] != CONTROLLER:
             raise self._error(f"{word}: {cure}")
         if is_client and word == CONTROLLER:
-            raise self._error("a controller that sends requests is known by its id: write controller-ID")
+            raise self._error("the controller has no id, by which a sender of requests is known; write controller-ID")
         return Party(word) if is_client else self._node(word)
 
     def _node(self, node: Broker) -> Party:
@@ -189,8 +193,8 @@ class _Words:
     def _milliseconds(self) -> int:
         number = self._next("write by N ms")
         if not (number.isascii() and number.isdecimal() and len(number) <= 9 and 1 <= int(number) <= MOST_MS):
-            raise self._error(f"{number}: a delay has 1 to {MOST_MS} ms")
-        self._must("ms", "delays are in milliseconds: by 200 ms")
+            raise self._error(f"{number}: not a length of a delay; give 1 to {MOST_MS} ms")
+        self._must("ms", "the delay is not in milliseconds; write, for example, by 200 ms")
         return int(number)
 
     def _has(self, word: str) -> bool:

@@ -166,7 +166,9 @@ class QuorumController:
     def must_accept(self, broker: int) -> None:
         """Errors: `ClusterError` while the session of the broker's earlier process lasts (DUPLICATE_BROKER_...)."""
         if self.has_session(broker):
-            raise ClusterError(f"broker {broker}: the session of its earlier process lasts; end the session first")
+            raise ClusterError(
+                f"broker {broker}: the session of its earlier process has not ended; end that session first"
+            )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
@@ -212,7 +214,7 @@ class QuorumController:
         if self.image.brokers[broker].is_fenced:
             raise ClusterError(f"broker {broker} is fenced already")
         if self.has_session(broker):
-            raise ClusterError(f"broker {broker}: its session lasts; end it first")
+            raise ClusterError(f"broker {broker}: its session has not ended; end it first")
         self._fence(broker)
 
     def fail_over(self) -> None:
@@ -259,7 +261,7 @@ class QuorumController:
             built = self.replication.change(election=kind)
         if built is None or built.leader != candidate:
             won = None if built is None else built.leader
-            raise ClusterError(f"{kind.value}: broker {candidate} is not elected, but {won}")
+            raise ClusterError(f"{kind.value}: broker {candidate} does not win this election; the winner is {won}")
         if kind is Election.FAIL_OVER and leader is not None:
             self._fence(leader)
         else:
