@@ -79,7 +79,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """The connection of this request broke."""
+        """Answer None to the function that waits for this request, because its connection broke."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:
@@ -136,7 +136,7 @@ class Clients:
         return consumer
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """Ask a broker to move the log start up; returns the number of the request."""
+        """Ask a broker to delete the records below an offset (DeleteRecords); returns the number of the request."""
         number = len(self._deletes)
         self._network.send(ADMINISTRATOR, broker, DeleteRecordsRequest(number, before_offset))
         self._deletes.append(None)
@@ -166,7 +166,7 @@ class Clients:
         yield from ((OUTSIDE, *each) for each in self.outside.outstanding())
 
     def disconnected(self, client: str, request: int) -> None:
-        """The connection on which a client awaits the response to a request broke."""
+        """Tell a client that the connection on which it awaits the response to a request broke."""
         if client in self.producers:
             self.producers[client].disconnected(request)
         elif client == COORDINATOR:

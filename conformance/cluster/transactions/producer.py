@@ -171,9 +171,7 @@ class TransactionalProducer:
     def ask_again(self) -> None:
         """The coordinator's answer does not come in time, or says that it is busy: the request is sent again."""
         if self._asked is None:
-            raise ClusterError(
-                f"{self.name}: it has no request to send again; begin or end a transaction first"
-            )
+            raise ClusterError(f"{self.name}: it has no request to send again; begin or end a transaction first")
         self._ask(self._asked)
 
     def stop(self) -> None:

@@ -95,7 +95,7 @@ def test_a_file_with_other_bytes_in_it(capsys, real, name, seed):
             "it does not begin with 0, the version of a checkpoint, but with '1'; copy it again",
         ),
         ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "it should have 2 entries, and has 1; copy it again"),
-        ("replication-offset-checkpoint", "0\n1\nt 0\n", "'t 0' has not 3 words; copy it again"),
+        ("replication-offset-checkpoint", "0\n1\nt 0\n", "the line 't 0' does not have 3 words; copy it again"),
         ("replication-offset-checkpoint", "0\n1\nt 0 -4\n", "'-4' is not a number from 0 to 9223372036854775807"),
         ("replication-offset-checkpoint", "0\n1\nt 0 " + "9" * 19 + "\n", "'9999999999999999999' is not a number from"),
         ("replication-offset-checkpoint", "0\n1\nt 0 " + "9" * 900 + "\n", "'99999999999999999999999999"),

@@ -214,8 +214,8 @@ def test_a_torn_end_below_the_recovery_point_is_damage(capsys, tmp_path):
     told = audit(capsys, folder)
     assert lines_of(told.errors, tmp_path) == [
         "conform: broker1/t-0/00000000000000000000.log: byte 140: the file has only 71 of the 72 bytes of this batch"
-        " (at offset 2, below the recovery point); what follows is not read; copy the file again, or let this broker replicate the"
-        " partition anew"
+        " (at offset 2, below the recovery point); what follows is not read; copy the file again,"
+        " or let this broker replicate the partition anew"
     ]
     assert told.code == USAGE
     assert "  broker1          0  at least 2               3               3           0" in told.out
