@@ -205,7 +205,7 @@ ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
 
 
 def unmet(bug: AnyBug, configuration: Any) -> Need | None:
-    """The first need of a bug that this configuration does not meet."""
+    """The first condition of a bug that this configuration does not meet; None if it meets all."""
     return next((need for need in NEEDS.get(bug, ()) if not need.is_met(configuration)), None)
 
 

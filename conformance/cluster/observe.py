@@ -31,8 +31,8 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode`: None if it does not have the partition; `outstanding` is the number of a request, or None;
-    `diverging` is a response according to which the fetcher still has to truncate the log, or None.
+    """One fetcher of a broker; `mode`: None if it does not fetch the partition; `outstanding` is the number of a
+    request, or None; `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
     source: int
@@ -76,7 +76,8 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """One broker. While no process runs, the log is that on its disk. None: what only a process knows."""
+    """What can be observed of one broker. While no process runs, the log is that on the disk, and what only a process
+    knows is None."""
 
     number: int
     is_up: bool
@@ -127,7 +128,7 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The controller's record of the partition, and what it has written."""
+    """What can be observed of the controller: its record of the partition, its announcements, and its log."""
 
     leader: int | None
     leader_epoch: int
@@ -159,7 +160,7 @@ class ProducerView:
 
 @dataclass(frozen=True)
 class ConsumerView:
-    """One consumer."""
+    """What can be observed of one consumer."""
 
     name: str
     position: int
@@ -184,7 +185,7 @@ View = TypeVar("View", ProducerView, ConsumerView)
 
 @dataclass(frozen=True)
 class ClusterView:
-    """A whole cluster."""
+    """What can be observed of a whole cluster."""
 
     now: int
     """The time in ms."""

@@ -114,7 +114,7 @@ def topic_id_of(path: Path) -> str | None:
 
 
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The entries, with the byte at which each begins."""
+    """The entries of a checkpoint, each with the byte at which it begins. Raises FileError."""
     lines = list(_lines(path))
     if not lines:
         return
@@ -137,7 +137,7 @@ def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines, with the byte at which each begins."""
+    """The lines of a file, each with the byte at which it begins. Raises FileError."""
     byte = 0
     for line in content_of(path).splitlines(keepends=True):
         if len(line) > LONGEST_LINE:

@@ -94,7 +94,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the whole batch."""
+        """The size of the whole batch in bytes."""
         return LENGTH_FROM + self.length
 
     @property
@@ -104,7 +104,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> str:
-        """The name of the compression."""
+        """The name of the codec with which the records are compressed."""
         number = self.attributes & COMPRESSION
         return CODECS[number] if number < len(CODECS) else f"codec {number}"
 

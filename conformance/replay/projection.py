@@ -126,7 +126,7 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """What a broker epoch means: none is known, the registered process, or an earlier one."""
+        """The process that a broker epoch stands for: none is known, the registered process, or an earlier process."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
@@ -396,7 +396,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables that came with AlterIsr. Before, the model counts no changes of the record."""
+        """The variables that came with AlterIsr. In older generations, the model counts no changes of the record."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {

@@ -107,8 +107,8 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on a trace whose end is not replayed, for its last step leaves a declared range or its loop is endless,
-    as lines; empty for other traces."""
+    """The note, as lines, on a trace whose end is not replayed because its last step leaves a declared range or its
+    loop is endless; empty for other traces."""
     if trace.loop is not None:
         once = (
             f"the loop back to step {trace.loop} is replayed once"
@@ -157,7 +157,7 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
-    """The command that replays this walk."""
+    """The command that replays the random walk with this number."""
     words = ["conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"]
     return " ".join(words + list(map(shlex.quote, words_of(arguments))) + _on_what(arguments))
 

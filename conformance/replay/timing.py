@@ -76,7 +76,8 @@ class _SlowFromTheStartError(UntimelyError):
 
 @dataclass
 class _Fetches:
-    """A leader's knowledge of a follower's fetches: positions in the trace, and the leader's log end at the last."""
+    """What a leader knows of a follower's fetches: their positions in the trace, and the leader's log end at the last
+    fetch."""
 
     caught_up: int = 0
     fetched: int = 0

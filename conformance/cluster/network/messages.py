@@ -183,7 +183,7 @@ class ProduceRequest(Payload):
 
 @dataclass(frozen=True)
 class ProduceResponse(Payload):
-    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
+    """The answer to a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
     about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
     """
 
@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The process of a follower from which the leader has heard last; None if from none."""
+        """The last process of a follower that has sent this leader a request; None if no process has."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -308,7 +308,7 @@ class AlterIsrResponse(Payload):
 
 @dataclass(frozen=True)
 class PartitionRegistration:
-    """The partition's record. Kafka: PartitionRegistration."""
+    """The partition's record in the metadata: its replicas, ISR, leader and epochs. Kafka: PartitionRegistration."""
 
     replicas: tuple[int, ...]
     """The assigned brokers in order; while a reassignment lasts, with those that it adds and removes."""
@@ -372,7 +372,7 @@ class MetadataImage(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatRequest(Payload):
-    """A broker is alive, and has read the metadata log up to this offset."""
+    """A broker tells the controller that it is alive, and how far it has read the metadata log."""
 
     metadata_offset: int
     wants_to_shut_down: bool
@@ -380,7 +380,7 @@ class BrokerHeartbeatRequest(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatResponse(Payload):
-    """Whether the broker may stop now; if not, it sends the next heartbeat in time."""
+    """The answer to a heartbeat: whether the broker may stop now; otherwise it sends the next heartbeat in time."""
 
     should_shut_down: bool
 
@@ -442,7 +442,8 @@ class EndTxnRequest(Payload):
 
 @dataclass(frozen=True)
 class EndTxnResponse(Payload):
-    """The outcome is decided; with TV2, the producer continues with this id and epoch."""
+    """The answer to EndTxn, sent once the outcome is decided; with TV2, the producer continues with this id and
+    epoch."""
 
     error: Errors
     producer_id: int = -1

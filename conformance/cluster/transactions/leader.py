@@ -148,7 +148,8 @@ class TransactionLeader:
             self._reply(verifying.message, ProduceResponse(verifying.request.send, answer.error))
 
     def disconnected(self, question: int) -> None:
-        """The coordinator does not answer: the producer gets a retriable error. Kafka: AddPartitionsToTxnManager."""
+        """Give up a question that the coordinator does not answer: the producer gets a retriable error. Kafka:
+        AddPartitionsToTxnManager."""
         verifying = self._asked.pop(question)
         self._reply(verifying.message, ProduceResponse(verifying.request.send, Errors.NOT_ENOUGH_REPLICAS))
 
@@ -172,7 +173,7 @@ class TransactionLeader:
         self._waiting.append(Waiting(message, request.send, self.log.append_as_leader(*fields).offset))
 
     def replicate(self) -> None:
-        """The followers fetch everything: the high watermark reaches the log's end."""
+        """Let the followers fetch everything: the high watermark reaches the log's end."""
         self.log.increment_high_watermark(self.log.log_end_offset)
         for each in self._waiting:
             self._reply(each.message, ProduceResponse(each.send, Errors.NONE, each.offset))

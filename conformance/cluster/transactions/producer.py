@@ -40,7 +40,7 @@ OF_INPUT = " of input "
 
 
 class Phase(Enum):
-    """What the application waits for, or does."""
+    """The phases of the application: what it does, or what it waits for."""
 
     INITIALISING = "initialising"
     READY = "ready"
@@ -123,13 +123,14 @@ class TransactionalProducer:
         self.phase = Phase.IN_TRANSACTION
 
     def add_partition(self, partition: int, name: str) -> None:
-        """AddPartitionsToTxn, or AddOffsetsToTxn."""
+        """Send AddPartitionsToTxn, or AddOffsetsToTxn for the partition of the offsets."""
         self._must_be(Phase.IN_TRANSACTION)
         self._ask(AddPartitionsToTxnRequest(self._transactional_id, self.producer_id, self.producer_epoch, name))
         self._adding = partition
 
     def send(self, partition: int, timestamp: int) -> None:
-        """Produce, or TxnOffsetCommit. With TV2, the leader adds the partition to the transaction."""
+        """Send the record for a partition, with Produce or TxnOffsetCommit. With TV2, the leader adds the partition to
+        the transaction."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if partition not in transaction.added and self._switches.TXN_VERIFY is not Verification.TV2:
@@ -143,12 +144,13 @@ class TransactionalProducer:
         transaction.batches[partition] = Batch(self._network.send(self.name, partition, request), request)
 
     def resend(self, partition: int) -> None:
-        """The answer to the last record for a partition does not come in time: the record is sent again."""
+        """Send the last record for a partition again, because its answer does not come in time."""
         batch = self.transactions[-1].batches[partition]
         batch.request = self._network.send(self.name, partition, batch.message)
 
     def end_transaction(self, control: Control) -> None:
-        """EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged records."""
+        """Send EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged
+        records."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if control is Control.COMMIT:
@@ -169,18 +171,18 @@ class TransactionalProducer:
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """The coordinator's answer does not come in time, or says that it is busy: the request is sent again."""
+        """Send the request to the coordinator again: its answer does not come in time, or says that it is busy."""
         if self._asked is None:
             raise ClusterError(f"{self.name}: it has no request to send again; begin or end a transaction first")
         self._ask(self._asked)
 
     def stop(self) -> None:
-        """The application ends."""
+        """End the application and this instance of the producer."""
         self.phase, self.position = Phase.STOPPED, 0
         self._asked = self.request = None
 
     def receive(self, message: Message) -> None:
-        """An answer arrives; it is lost if its request was sent again since."""
+        """Take an answer, which is dropped if its request was sent again since."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()

@@ -142,7 +142,7 @@ def entries_of(leader: TransactionLeader) -> list[Record]:
 
 
 def replicated_entries_of(leader: TransactionLeader) -> int:
-    """How many of these are below the high watermark."""
+    """The number of entries of the log, without the markers that end nothing, below the high watermark."""
     return sum(record.offset < leader.log.high_watermark for record in entries_of(leader))
 
 
