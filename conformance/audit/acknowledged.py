@@ -224,7 +224,7 @@ class AckedCheck:
         )
 
     def _instead(self, entries: Mapping[str, Entry | None]) -> str:
-        """What the copies have at the offset of a record that none of them holds."""
+        """In words, what the copies have at the offset of a record that none of them holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
             entry = entries[log.broker]

@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Reports on stderr, at most twice a second, how much was read."""
+    """Reports on stderr, at most twice a second, how much of the log folders was read."""
 
     def __init__(self, of: int) -> None:
         self.of = of

@@ -54,13 +54,13 @@ class Region:
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """The copies and epochs, without the values."""
+        """The groups of the region by their copies and leader epochs, without the values."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A batch, or one record of a batch, which has no `batch`."""
+    """A batch, or one record of a batch; for a record, `batch` is None."""
 
     first: int
     last: int
@@ -71,7 +71,7 @@ class _Piece:
 
 
 class _Cursor:
-    """The next piece of a copy (`head`, None at the end)."""
+    """The place up to which a copy is read: `head` is its next piece, None at the end."""
 
     def __init__(self, log: CopyLog) -> None:
         self.log = log
@@ -81,7 +81,7 @@ class _Cursor:
         self.advance()
 
     def advance(self) -> None:
-        """Pass on to the next piece."""
+        """Go on to the next piece of the copy."""
         self.head = next(self._records, None)
         if self.head is None:
             batch = next(self._batches, None)
@@ -355,7 +355,7 @@ class CommittedCheck:
             yield self._lacking(statement, (log.broker,), log.end, most - 1)
 
     def _lacking(self, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-        """These brokers lack what others have committed."""
+        """The finding that the given brokers lack what others have committed."""
         return lacking(self.isr, statement, brokers, first, last)
 
     def _bound(self, group: Group) -> tuple[int, str]:

@@ -341,7 +341,7 @@ class CopyLog:
 
 
 class _LimitReachedError(Exception):
-    """Reading of a copy ended at the limit of --most-bytes."""
+    """Raised if the reading of a copy ends at the limit of --most-bytes."""
 
 
 class UnreadRecordsError(Exception):
@@ -357,7 +357,7 @@ class CopiedRecord(NamedTuple):
 
 
 def unread(batch: Batch) -> str | None:
-    """Why the records of a batch with this compression are not read; None if they are."""
+    """Why the records of a batch cannot be read because of its compression; None if they can be read."""
     codec = batch.header.codec
     return None if codec in READ else f"compressed with {codec}, of which only the header is read"
 

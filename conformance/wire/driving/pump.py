@@ -35,7 +35,7 @@ MOST_ROUNDS = 1_000
 
 @dataclass(eq=False)
 class Pump:
-    """Keeps one cluster moving."""
+    """Drives one cluster: delivers its messages, and fires its timers."""
 
     _cluster: Cluster
     _tell: Tell
@@ -85,7 +85,7 @@ class Pump:
                     self._cluster.fire(broker, kind)
 
     def _settle(self) -> None:
-        """Deliver messages, and let followers fetch, until nothing moves."""
+        """Deliver messages, and let followers fetch, until no message is left."""
         for _ in range(self.rounds):
             delivered = [self._deliver(message) for message in self._cluster.messages()]
             fired = [
@@ -114,7 +114,7 @@ class Pump:
         return True
 
     def _give_up_on_absent_brokers(self) -> None:
-        """Let the controller notice brokers whose session has ended."""
+        """Let the controller give up the brokers whose session has ended."""
         for broker in self._cluster.brokers:
             if self._cluster.is_running(broker):
                 self._away_since.pop(broker, None)

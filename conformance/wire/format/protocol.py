@@ -88,7 +88,7 @@ def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
 
 
 def code_of(error: Errors) -> ErrorCode:
-    """The code of one of the cluster's errors: they have the same names."""
+    """Kafka's code for an error of the cluster, which has the same name."""
     return ErrorCode[error.value.lower()]
 
 

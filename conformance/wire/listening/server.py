@@ -95,7 +95,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port. Raises the error that has ended the ticking before, if any."""
+        """Close every connection and every port. If an error has already ended the driving of the cluster, raise it."""
         ticking = self.ticking
         assert ticking is not None
         ticking.cancel()
@@ -203,7 +203,7 @@ def _with(kept: Kept, handler: Callable[[Backend, Kept, int, Request], Awaitable
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes | None:
-    """The next frame; None at the end of the connection. Raises MalformedError."""
+    """The next frame of a connection; None at the end of the connection. Raises MalformedError."""
     try:
         size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
         if not 0 < size <= MOST_REQUEST:
@@ -218,7 +218,7 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that has the port, and does not listen yet. Raises PortError."""
+    """A socket that is bound to the port, and does not listen yet. Raises PortError."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)

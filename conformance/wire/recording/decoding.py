@@ -37,7 +37,8 @@ MOST_BYTES = 16 << 20
 
 
 def batches_of(data: bytes, cursor: Cursor) -> list[dict[str, Any]]:
-    """The batches in these bytes. `cursor` counts the values. Raises MalformedError if they are too many."""
+    """The record batches in some bytes, as values for JSON. `cursor` counts the values. Raises MalformedError if they
+    are too many."""
     return list(_batches(data, cursor))
 
 

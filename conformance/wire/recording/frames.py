@@ -54,7 +54,7 @@ class Room:
         return True
 
     def give_back(self, size: int) -> None:
-        """Return bytes that were reserved."""
+        """Free bytes that were reserved."""
         self._left += size
 
 
@@ -151,7 +151,7 @@ class Message:
     correlation: int | None
 
     def meta(self) -> dict[str, Any]:
-        """The recorded facts about it, except its body."""
+        """The fields of the message that are recorded, except its body."""
         return {
             "client": self.client,
             "broker": self.broker,
@@ -170,7 +170,7 @@ class Conversation:
         self._client: str | None = None
 
     def request(self, frame: bytes) -> Message:
-        """The header of a request."""
+        """The message of a request, by its header."""
         if len(frame) < START.size:
             return self.unknown("request")
         key, version, correlation = START.unpack_from(frame)
@@ -183,7 +183,7 @@ class Conversation:
         return message
 
     def response(self, frame: bytes) -> Message:
-        """The header of a response: it answers the request with its correlation id."""
+        """The message of a response: it answers the request with its correlation id."""
         if len(frame) < 4:
             return self.unknown("response")
         correlation = int.from_bytes(frame[:4], "big", signed=True)
@@ -193,7 +193,7 @@ class Conversation:
         return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
-        """A frame of which nothing is known but its connection."""
+        """The message of a frame of which only the connection is known."""
         return Message(kind, self._broker, self._client, None, None, None)
 
 

@@ -153,7 +153,7 @@ class _Script:
             yield "# and read with a new consumer."
 
     def _act(self, step: Step, numbers: Mapping[str, int]) -> Iterator[str]:
-        """What a person types or does, so that a step happens."""
+        """The line that says what a person types or does, so that a step happens."""
         rule = self._rule(step)
         brokers = self._names.brokers(step)
         if rule is None:

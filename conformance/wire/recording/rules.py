@@ -69,7 +69,7 @@ class Pattern:
     target: Party | None
 
     def fits(self, message: Message) -> bool:
-        """Whether a message is one of these."""
+        """Whether a message is a request or response of this pattern."""
         client, node = (self.source, self.target) if self.kind == "request" else (self.target, self.source)
         return (
             message.kind == self.kind
@@ -198,7 +198,7 @@ class _Words:
         return int(number)
 
     def _has(self, word: str) -> bool:
-        """Take the next word if it is this one."""
+        """Take the next word if it is `word`; returns whether it was."""
         if self._left and self._left[-1] == word:
             self._left.pop()
             return True
@@ -244,7 +244,7 @@ class _Active:
         return self.is_on and not self.is_over and self.rule.pattern.fits(message)
 
     def let_pass(self) -> None:
-        """Let the messages pass that are held now; later messages are held again."""
+        """Let all messages pass that this rule holds now; it holds later messages again."""
         self.passes.set()
         self.passes = asyncio.Event()
 
@@ -267,7 +267,7 @@ class Holding:
 
     @property
     def has_rules(self) -> bool:
-        """Whether messages have to be judged at all."""
+        """Whether there are rules, so that each message has to be compared with them."""
         return bool(self._rules)
 
     def start(self) -> None:
@@ -277,7 +277,7 @@ class Holding:
                 self._begin(each)
 
     async def admit(self, message: Message, frame: bytes, ended: asyncio.Event) -> None:
-        """Wait until a message may pass. Raises DroppedError if its connection ends before."""
+        """Wait until the rules let a message pass. Raises DroppedError if its connection ends before."""
         begun = self._see(message)
         for each in self._rules:
             if each not in begun and each.takes(message):
@@ -299,7 +299,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin and end the rules whose moment is this message; returns those that begin: they hold later messages."""
+        """Begin and end the rules that name this message as their moment; return the rules that begin, which hold only
+        later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule

@@ -45,7 +45,7 @@ WAIT = 0.005
 
 
 async def produce(backend: Backend, broker: int, request: Request) -> Any:
-    """Append the batches; no answer with acks=0."""
+    """Append the batches of a produce request; the result is None with acks=0, which has no response."""
     acks = ACKS.get(request.body.acks)
     topics = []
     for topic in request.body.topic_data:
@@ -90,7 +90,7 @@ async def _append(
 
 
 async def fetch(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with batches; wait for them as long as the consumer allows."""
+    """Answer a consumer's fetch with batches; wait for batches as long as the consumer allows."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + min(max(request.body.max_wait, 0), MOST_WAIT) / 1000
     while True:
@@ -150,7 +150,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
 
 
 async def list_offsets(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with the first or the last offset."""
+    """Answer with the first offset of the partition, or the end."""
     isolation = ISOLATIONS.get(request.body.isolation_level, Isolation.READ_UNCOMMITTED)
     topics = []
     for topic in request.body.topics:

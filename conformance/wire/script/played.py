@@ -1,4 +1,4 @@
-"""What happened in a play, and what went wrong in it."""
+"""What happened while a trace was played, and what a client did wrong."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class ClientError(UsageError):
 
 
 def otherwise(position: int) -> str:
-    """The kinds of a client's deviation from the trace: the beginnings of messages."""
+    """The beginning of a message about a client that deviates from the trace at a step."""
     return f"the client did something else at step {position}"
 
 
 @dataclass
 class Played:
-    """What happened."""
+    """What happened while a trace was played."""
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
     """By record: the step in which its producer had a result, and the result."""

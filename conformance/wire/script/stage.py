@@ -41,7 +41,7 @@ POLL_SECONDS = 0.002
 
 
 async def comes(is_there: Callable[[], bool]) -> bool:
-    """Wait until something is found; returns whether it came in time."""
+    """Wait until `is_there` is true; returns whether this was in time."""
     for _ in range(int(SECONDS / POLL_SECONDS)):
         if is_there():
             return True
@@ -74,7 +74,7 @@ Held = TypeVar("Held", Arrival, Waiting)
 
 
 class Still:
-    """Time stands still between the steps of a trace, and nothing moves by itself."""
+    """Stands in for the driving of a cluster (pump.py): between the steps of a trace, nothing moves by itself."""
 
     def run(self) -> None:
         """Do nothing."""
