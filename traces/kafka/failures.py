@@ -38,7 +38,8 @@ from isrcheck.traces.lanes.scene import takes
 
 
 class Timeline:
-    """A trace, which answers in which step something changed. State 0 is the initial state, state n follows step n."""
+    """A trace of Kafka, with methods that find the step in which something changed. State 0 is the initial state, state
+    n follows step n."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -80,7 +81,7 @@ class Timeline:
         return self.sending(record, appended) + (f", copied {self.when(copied)}" if is_copy else "")
 
     def was_held(self, record: int) -> bool:
-        """Whether any broker ever had a record."""
+        """Return whether any broker ever had the record."""
         return any(model.holds_record(s, r, record) for s in self.states for r in range(s.replicas))
 
     def sending(self, record: int, appended: int | None) -> str:
@@ -232,7 +233,8 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 
 @dataclass(frozen=True)
 class Loss:
-    """An entry, and the numbers of the steps that promised it, removed the relevant copy, and broke the promise."""
+    """The loss of an entry of a log: the entry, and the numbers of the steps that promised to keep it, removed the
+    relevant copy, and broke the promise."""
 
     record: int
     """The entry: a record, or the marker of a transaction."""
@@ -262,7 +264,8 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
+    """Return the loss that makes the property false, or None. `numbers` are the values of the property's variables for
+    which it is false."""
     name, last = timeline.trace.property_name, timeline.last
     if name in ("acked_not_lost", CLAIM) and "record" in numbers:
         record, broker, promise, outcome = numbers["record"], last.controller_leader, "acknowledged", "lost"
@@ -677,7 +680,7 @@ def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> 
 
 
 def _elected(timeline: Timeline, loss: Loss) -> str:
-    """What makes the broker the leader in the last step, as a participle."""
+    """How the last step makes the broker the leader, as a participle such as `elected`."""
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     is_new = before.controller_leader != loss.broker == after.controller_leader
     return "elected" if is_new else "the leader again"

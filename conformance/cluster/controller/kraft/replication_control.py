@@ -177,7 +177,8 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker may lead; whether it is active is checked only if it can be elected. Kafka: isValidNewLeader."""
+        """Whether a broker may lead. Whether it is active is checked only if it can be elected. Kafka:
+        isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
