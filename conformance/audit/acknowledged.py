@@ -122,7 +122,7 @@ class Entry:
     """Whether it is the acknowledged record; None if the records could not be read."""
     epoch: int
     shown: str
-    """As the report shows it."""
+    """The value of the record as the report shows it."""
 
 
 @dataclass

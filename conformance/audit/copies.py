@@ -74,14 +74,14 @@ class Copy:
     segments: tuple[tuple[int, Path], ...]
     """The offset that names the file, and its path, in the order of the offsets."""
     snapshots: tuple[tuple[int, Path], ...]
-    """The same of the snapshots of producers."""
+    """The offset that names each snapshot of producers, and its path, in the order of the offsets."""
     high_watermark: int | None
     recovery_point: int | None
     log_start: int | None
     cleaned: int
-    """Offsets below may have been removed by compaction."""
+    """The offset below which compaction may have removed records."""
     leader_epochs: tuple[tuple[int, int], ...] | None
-    """(leader epoch, start offset)"""
+    """The entries of leader-epoch-checkpoint: (leader epoch, start offset)."""
     topic_id: str | None
 
 

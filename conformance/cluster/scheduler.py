@@ -82,7 +82,7 @@ class Chances:
     retry_share: float = 0.5
     """The share of failed requests among those that a producer sends."""
     acks: tuple[Acks, ...] = (Acks.ALL,)
-    """One of these is chosen for each request."""
+    """The values of acks, of which one is chosen for each request."""
     elections: tuple[Election, ...] = (Election.FAIL_OVER, Election.PREFERRED)
     """The kinds of elections that the run requests."""
 

@@ -242,11 +242,11 @@ class Observations:
     exposed: dict[int, Record] = field(default_factory=dict)
     """By offset: the record that readers could read there first."""
     committed: dict[int, Record] = field(default_factory=dict)
-    """The same for readers with read_committed."""
+    """By offset: the record that readers with read_committed could read there first."""
     log_start_offset: int = 0
     """The offset up to which records were deleted."""
     last_high_watermark: dict[int, int] = field(default_factory=dict)
-    """This and the next three are what each broker had in memory when it last ran."""
+    """This field and the next three hold, by broker, what the broker had in memory when it last ran."""
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
     last_replayed_from: dict[int, int] = field(default_factory=dict)
@@ -255,7 +255,7 @@ class Observations:
     proposals: dict[int, AlterIsrRequest] = field(default_factory=dict)
     """The requests to change the ISR, by the numbers of their messages."""
     number_of: Callable[[str], int] = record_of
-    """Gives the number of a record by its payload, or NONE."""
+    """A function that gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
         """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""

@@ -498,7 +498,7 @@ def step_svg(scene: Scene, position: int) -> str:
 # --------------------------------------------------------------------------------------------------------------- pixels
 
 ZOOM = 2
-"""Pixels per unit of the drawing, enough for print."""
+"""The pixels of a PNG per unit of the drawing: enough for print."""
 
 
 def png(svg: str) -> bytes:

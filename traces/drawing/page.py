@@ -56,7 +56,7 @@ class PageText:
     """For each variable, the labels of its indices."""
 
     about: Sequence[Content] = ()
-    """The first content beside the steps."""
+    """The content that comes first beside the steps of the page."""
 
 
 def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str | None = None) -> Page:

@@ -59,7 +59,7 @@ class Room(NamedTuple):
 
     lanes: LanesOfModel
     actions: ActionsOfModel | None
-    """None: the actions of the model have no words."""
+    """The module with the words of the model's actions; None: the actions have no words."""
     headline: Callable[[Trace, str], str | None]
     """Returns what goes wrong in a trace, and how; None for a property without words."""
 

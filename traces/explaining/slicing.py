@@ -45,7 +45,7 @@ class Slice:
     left_out: tuple[int, ...]
     """The removed steps."""
     outside: frozenset[int]
-    """Those removed steps that lie outside the causal cone."""
+    """The removed steps that lie outside the causal cone."""
     is_minimal: bool
     """Whether every single step and every pair of steps was tried, and none can be removed."""
 

@@ -466,7 +466,7 @@ class Continuations:
     the property is true."""
 
     is_possible: bool | None
-    """Whether the property can become true; None: the limit ended the search."""
+    """Whether the property can become true; None if the limit ended the search."""
     states: frozenset[Cells]
 
 

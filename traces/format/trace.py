@@ -61,7 +61,7 @@ class Trace:
     """State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE."""
     steps: tuple[Step, ...]
     property_name: str | None
-    """None for a plain behaviour, which has no verdict either."""
+    """The name of the property; None for a plain behaviour, which has no verdict either."""
     verdict: str | None
     command: str
     """The command that reproduces the trace."""

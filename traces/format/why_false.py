@@ -45,9 +45,9 @@ class Reason:
     source: str
     truth: bool
     bindings: tuple[Binding, ...] = ()
-    """The bindings under which it has that value."""
+    """The bindings of names under which the expression has that value."""
     conditions: tuple[str, ...] = ()
-    """The conditions under which it has that value."""
+    """The conditions under which the expression has that value."""
     readings: tuple[str, ...] = ()
     """The cells that the expression itself reads."""
     deeper: tuple[Reason, ...] = ()

@@ -403,7 +403,7 @@ def _stops_while_it_fetches(word: str) -> MessageFinder:
 # ---------------------------------------------------------------------------------------------------------- the actions
 
 RESPONSE_KEY = ("leader", "follower")
-"""The arguments that identify a response to a fetch."""
+"""The names of the arguments that identify a response to a fetch."""
 
 SHUTDOWN = in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected))
 

@@ -66,7 +66,7 @@ class Entry:
 
 
 def index_of(title: str, about: Sequence[Content], entries: Sequence[Entry]) -> Page:
-    """Make the index of these pages; `about` is shown above them."""
+    """Make the index of the given pages; `about` is shown above them."""
     return text_page(title, [*about, element("ul", *map(_entry, entries), class_="entries")])
 
 

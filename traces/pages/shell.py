@@ -50,7 +50,7 @@ STYLE, SCRIPT = "style.css", "script.js"
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is not yet written."""
+    """The content of a page, from which its file is made."""
 
     title: str
     """The title of the page in the browser, before `- isrcheck`."""

@@ -308,7 +308,7 @@ def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None
 
 
 def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
-    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
+    """The one field from which the values of all given expressions come, or None. The constant NONE is ignored."""
     layouts = [
         _layout(instance, expression)
         for expression in expressions

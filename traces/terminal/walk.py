@@ -126,7 +126,7 @@ class Walk:
 
     @property
     def position(self) -> int:
-        """The number of steps taken."""
+        """The number of steps from the beginning of the walk to the current state."""
         return max(0, self.place)
 
     @property
@@ -329,7 +329,7 @@ def saved_line(path: Path) -> str:
 
 
 def gravity(status: PropertyStatus) -> int:
-    """Return the place of a verdict in a list with the worst first."""
+    """Return the place of a verdict in a list that has the worst verdicts first."""
     return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
 
 

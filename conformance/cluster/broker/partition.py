@@ -60,7 +60,7 @@ class ReplicaState:
 
 
 Answered = Callable[[AlterIsrResponse], None]
-"""Takes the answer to a proposal."""
+"""A function that takes the answer to a proposed ISR."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ OUTSIDE = "outside"
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
 
 Answered = Callable[[Payload | None], None]
-"""Takes the response to a request; None if its connection broke."""
+"""A function that takes the response to a request, or None if the connection of the request broke."""
 
 
 class OutsideClients:

@@ -30,7 +30,7 @@ class Sent:
     """A produce request that the producer has sent, and what the producer knows of its outcome."""
 
     number: int
-    """It counts the requests of the producer from 0."""
+    """The number of this request among the producer's requests, from 0."""
     payload: str
     broker: int
     acks: Acks
@@ -42,7 +42,8 @@ class Sent:
     retry_of: int | None = None
     """The number of the first attempt; None for the first attempt itself."""
     outcome: Errors | None = None
-    """None before a response. NETWORK_EXCEPTION: the connection broke, and the record may have been written."""
+    """The error in the response; None before a response. NETWORK_EXCEPTION: the connection broke, and the record may
+    have been written."""
     offset: int = -1
     """-1 if unknown."""
 

@@ -174,11 +174,11 @@ class ProduceRequest(Payload):
     stamp: ProducerStamp | None = None
     """The producer's id, epoch and sequence number. None: the producer is not idempotent."""
     records: int = 1
-    """How many records the batch has."""
+    """The number of records in the batch."""
     transactional_id: str = ""
-    """Empty outside a transaction."""
+    """The transactional.id of the producer; empty outside a transaction."""
     timestamp: int = 0
-    """As the application gives it, in ms."""
+    """The timestamp that the application gives to the record, in ms."""
 
 
 @dataclass(frozen=True)
@@ -253,12 +253,12 @@ class ConsumerFetchResponse(Payload):
 
     error: Errors
     position: int
-    """The consumer's, from the request."""
+    """The position that the consumer named in its request."""
     records: tuple[Record, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
     """The aborted transactions among the records."""
     high_watermark: int = -1
-    """This offset and the next two are the answering broker's."""
+    """The high watermark of the answering broker. The next two offsets are of the same broker."""
     last_stable_offset: int = -1
     log_start_offset: int = -1
     preferred_read_replica: int | None = None
@@ -313,7 +313,7 @@ class PartitionRegistration:
     replicas: tuple[int, ...]
     """The assigned brokers in order; while a reassignment lasts, with those that it adds and removes."""
     leader: int | None
-    """None if no broker can lead."""
+    """The leader; None if no broker can lead."""
     leader_epoch: int
     isr: frozenset[int]
     partition_epoch: int = 0

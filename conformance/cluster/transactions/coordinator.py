@@ -169,7 +169,7 @@ class TransactionMetadata:
 
 
 Durable = Callable[[], None]
-"""Called when a transition has taken effect."""
+"""A function that is called when a transition has taken effect."""
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,11 @@ class Transaction:
     """A transaction that the application has begun."""
 
     payload: str
-    """That of its records."""
+    """The payload of the transaction's records."""
     producer_id: int
     producer_epoch: int
     position: int
-    """That of its input."""
+    """The position of the transaction's input."""
     is_commit_requested: bool = False
     added: set[int] = field(default_factory=set)
     """The partitions that the coordinator has confirmed."""

@@ -57,7 +57,7 @@ class Observations:
     initialising: int = NONE
     """The producer that asks for an id; NONE if none asks."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """By transaction: the decision."""
+    """By transaction: the decision to commit or abort it."""
     forgotten_below: dict[int, int] = field(default_factory=dict)
     """By partition: the offset at which it has forgotten the producer."""
     known: set[int] = field(default_factory=set)

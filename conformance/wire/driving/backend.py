@@ -162,7 +162,7 @@ class Backend:
         self.tell = tell
         self.addresses: Mapping[int, tuple[str, int]] = {}
         self.transactions: Transactions = cluster.coordinator
-        """The coordinator of the clients' transactions."""
+        """The coordinator of the transactions of the clients."""
         self._stored = 0
 
     def live(self) -> list[int]:

@@ -18,7 +18,7 @@ LONGEST_LINE = 300
 """The most characters of an event that are printed."""
 
 Tell = Callable[[str], None]
-"""Takes one line for each event."""
+"""A function that takes one line for each event."""
 
 
 def be_silent(line: str) -> None:

@@ -30,7 +30,7 @@ EXPIRY_INTERVAL = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
 
 MOST_ROUNDS = 1_000
-"""Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
+"""The most rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ class Pump:
 
     _cluster: Cluster
     _tell: Tell
-    """Takes one line per event."""
+    """A function that takes one line for each event."""
     session_timeout: int = SESSION_TIMEOUT
     """In ms."""
     unclean: bool = False
@@ -47,7 +47,7 @@ class Pump:
     rounds: int = MOST_ROUNDS
     """The largest number of rounds of messages in a run."""
     now: Callable[[], float] = time.monotonic
-    """The time in s."""
+    """The clock: gives the time in seconds."""
 
     def __post_init__(self) -> None:
         self._began = self.now() - self._cluster.now / 1000

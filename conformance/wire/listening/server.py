@@ -24,7 +24,7 @@ from isrcheck.conformance.wire.requests import cluster, data, groups, transactio
 from isrcheck.conformance.wire.requests.groups import heartbeat, join_group, leave_group, sync_group
 
 MOST_REQUEST = 4 << 20
-"""Bytes of the longest request."""
+"""The size in bytes of the longest request that is accepted."""
 
 MOST_CONNECTIONS = 100
 DEFECT = "this is a defect of the server"

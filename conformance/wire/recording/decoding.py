@@ -94,7 +94,7 @@ def text_of(data: bytes | None) -> Any:
 
 
 MOST_VALUES = 500_000
-"""Values in one body: a small frame can announce a long list of the smallest entities."""
+"""The most values in one body that are decoded: a small frame can announce a long list of the smallest entities."""
 
 API_VERSIONS = 18
 SECRET = {33, 36, 38, 39, 40, 41, 44, 51, 58}

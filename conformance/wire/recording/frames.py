@@ -20,7 +20,7 @@ from typing import Any
 from kio.schema.index import api_key_map
 
 MOST_FRAME = 16 << 20
-"""Bytes of the longest frame that is recorded. A follower's fetch has 10 MiB at most by default."""
+"""The size in bytes of the longest frame that is decoded. A follower's fetch has 10 MiB at most by default."""
 
 MOST_KEPT = 256 << 20
 SIZE = 4
@@ -125,7 +125,7 @@ class Splitter:
 
 
 MOST_UNANSWERED = 10_000
-"""Requests of a connection whose responses are awaited; a producer with acks=0 gets none."""
+"""The most requests of a connection that are remembered until their responses; a producer with acks=0 gets none."""
 
 START = struct.Struct(">hhi")
 CLIENT = struct.Struct(">h")

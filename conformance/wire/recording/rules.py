@@ -37,7 +37,7 @@ BEGUN, RELEASED = "begun", "released"
 
 SUCH_AS = "fetch, produce, alter_partition, or any"
 LONG = 100
-"""Characters of a cure that lists all names."""
+"""The length in characters from which a message no longer lists all names."""
 
 SHAPE = "write hold MESSAGE until MOMENT, or delay MESSAGE by N ms"
 
@@ -80,7 +80,7 @@ class Pattern:
 
 
 Moment = Pattern | str | None
-"""A message that arrives, BEGUN, RELEASED; or None: from the start, or never."""
+"""A moment at which a rule begins or ends: the arrival of a message, BEGUN, RELEASED; None: the start, or never."""
 
 
 @dataclass(frozen=True)

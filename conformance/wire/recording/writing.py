@@ -85,7 +85,7 @@ class Recorder:
 LENGTHS = struct.Struct(">II")
 DEFECT = "this is a defect of the decoder"
 NICE = 10
-"""How much this process yields to the proxy if they share cores."""
+"""The niceness of this process: how much it yields to the proxy if both share cores."""
 
 TOLD = ("request", "response")
 

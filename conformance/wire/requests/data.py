@@ -38,7 +38,7 @@ NO_REPLICA = -1
 """In a fetch response: the broker that answers serves the consumer itself (KIP-392)."""
 
 LONGEST_VALUES = 100
-"""Characters of the values of a batch that a line shows."""
+"""The most characters of a batch's values that a line shows."""
 
 WAIT = 0.005
 """The seconds after which a waiting fetch looks again."""

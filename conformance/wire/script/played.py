@@ -55,9 +55,9 @@ class Played:
     reading: Reading | None = None
     """What a new consumer reads afterwards."""
     committed: Reading | None = None
-    """The same with read_committed, if the trace has transactions."""
+    """What a new consumer with read_committed reads afterwards, if the trace has transactions."""
     is_leaderless: bool = False
-    """Whether the partition had no leader then."""
+    """Whether the partition had no leader when the new consumer read."""
     consumed: list[list[tuple[int, str]]] = field(default_factory=list)
     """For each consumer with a position: the offset and the value of every record that it has read, in order."""
     divergence: Divergence | None = None

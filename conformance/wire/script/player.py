@@ -32,7 +32,7 @@ FOR_CLIENTS = (*SENDS, *READS)
 """The actions that a trace must have, so that there is something to play."""
 
 AFTERWARDS = 60
-"""Virtual seconds for which the cluster keeps running, one after the other."""
+"""The virtual seconds for which the cluster keeps running after the last step, one after the other."""
 
 ROUNDS = 10
 """In a replay, a fetch without news does not wait: messages between brokers never end."""

@@ -42,7 +42,8 @@ FAST = {
 
 SILENT = logging.getLogger(__name__)
 SILENT.disabled = True
-"""Takes the errors that the library would always print on stderr: those after which a producer sends nothing."""
+"""A logger that drops the errors that the library would print on stderr: errors after which a producer sends
+nothing."""
 
 
 class RealProducer:

@@ -35,7 +35,7 @@ from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.format.batches import Batch
 
 SECONDS = 10.0
-"""How long a client may take for what the trace needs."""
+"""How many seconds a client may take for what the trace needs."""
 
 POLL_SECONDS = 0.002
 
