@@ -192,7 +192,7 @@ def _follow_observations(
         return LogVerdict(Verdict.UNDECIDED, at or str(path), WHY.get(outcome.why, outcome.why))
     where = place(outcome.recording.path, outcome.line)
     if isinstance(outcome, RejectedAfter):
-        why = "no behaviour explains the recording up to this line or a later one"
+        why = "no behaviour explains the whole recording; the first line that has none is this line or a later one"
         return LogVerdict(Verdict.REJECTED, where, why, [tell(outcome)])
     line = outcome.line.says
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]

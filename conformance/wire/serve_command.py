@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace) -> int:
     if arguments.advertise:
-        raise UsageError("--advertise: a trace is played without a proxy; leave it out")
+        raise UsageError("--advertise is for a proxy, and a trace is played without one; leave --advertise out")
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
     try:

@@ -300,7 +300,9 @@ def _read_tlc(document: Mapping[str, Any]) -> ForeignTrace:
         match entry:
             case [int(number), dict(state)]:
                 if number in numbered:
-                    raise UsageError(f"it has two states {number}, so several traces; give a file with one trace")
+                    raise UsageError(
+                        f"two of its states have the number {number}, so it is several traces; give a file with one"
+                    )
                 numbered[number] = _tlc_state(position, state)
             case _:
                 raise UsageError(f"state {position} is not a pair of a number and an object; the trace is damaged")

@@ -62,7 +62,7 @@ class PropertyStatus:
 TITLES: Mapping[str, Callable[[PropertyStatus], bool]] = {
     "true": lambda status: status.prop.kind in INDUCTIVE,
     "about endless behaviours, which a walk cannot violate": lambda status: status.prop.kind in LIVENESS,
-    "not known to be stuck": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
+    "not known to have become impossible": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
     "reached": lambda status: status.verdict == REACHED,
     "not reached here": lambda status: status.prop.kind is Kind.SOMETIMES,
 }

@@ -564,7 +564,7 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window no longer holds")
+            raise UnfitLine(f"{self.value} is acknowledged in some states only, which are no longer known")
         return None
 
     def leave(self, window: Window) -> None:

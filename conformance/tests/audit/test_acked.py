@@ -172,7 +172,11 @@ def test_the_partition_of_a_list_has_to_be_clear(capsys, tmp_path, listed):
     (folder / "u-0").mkdir()
     (folder / "u-0" / f"{0:020}.log").write_bytes(b"")
     told = audit(capsys, folder, "--acked", path)
-    assert told == (USAGE, "", f"conform: --acked {path}: of 2 partitions, say which: --acked TOPIC-N={path}\n")
+    assert told == (
+        USAGE,
+        "",
+        f"conform: --acked {path}: which of 2 partitions is not said; give --acked TOPIC-N={path}\n",
+    )
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--acked", f"t-0={path}").out
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--partition", "t-0", "--acked", path).out
     told = audit(capsys, folder, "--acked", f"v-0={path}")

@@ -51,7 +51,7 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
         (["--advertise", "9"], "--advertise needs --port: the proxy has to know where the brokers listen"),
         (
             ["--trace", "x", "--port", "9", "--advertise", "9"],
-            "--advertise: a trace is played without a proxy; leave it out",
+            "--advertise is for a proxy, and a trace is played without one; leave --advertise out",
         ),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; give an address of this machine"),
         (["--host", "0"], "--host 0: clients cannot connect to it; give an address of this machine"),
