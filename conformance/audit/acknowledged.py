@@ -168,7 +168,7 @@ class AckedCheck:
                 self._entries[log.broker, number] = Entry(is_there or None, batch.header.leader_epoch, str(error))
 
     def judge_all(self) -> Iterator[Finding]:
-        """What the copies have of the acknowledged records."""
+        """Yield the findings about all acknowledged records, after the logs were read."""
         behind: dict[tuple[str, tuple[str, ...]], list[Acked]] = {}
         judged = (self._judge(number, record, behind) for number, record in enumerate(self._records))
         yield from at_most(MOST_TOLD, filter(None, judged))
@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """What the copies have of one record; copies that lack what others hold are added to `behind`."""
+        """Yield the findings about one record; copies that lack what others hold are added to `behind`."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)

@@ -231,7 +231,7 @@ class CommittedCheck:
         self._compacted: dict[str, tuple[int, int]] = {}
 
     def judge(self, region: Region) -> Iterator[Finding]:
-        """What a region in which copies differ means."""
+        """Yield the findings about a region in which copies differ."""
         if region.why is not None:
             brokers = tuple(broker for group in region.groups for broker in group.brokers)
             statement = f"{offsets(region.first, region.last)} of {names(brokers)} cannot be compared: {region.why}"
@@ -243,7 +243,7 @@ class CommittedCheck:
             yield from self._hole(region, broker)
 
     def judge_all(self) -> Iterator[Finding]:
-        """What the logs as a whole mean, after the last region."""
+        """Yield the findings about the logs as a whole; called after the last region."""
         yield from self._later_leaders()
         for log in self.logs:
             yield from self._behind(log)
@@ -252,7 +252,8 @@ class CommittedCheck:
             yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
-        """Two groups that differ, of which `later` has the higher leader epoch, if one has."""
+        """The finding about two groups that differ; `later` has the higher leader epoch, unless the epochs are
+        equal."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
         who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
@@ -306,7 +307,8 @@ class CommittedCheck:
             )
 
     def _later_leaders(self) -> Iterator[Finding]:
-        """Leaders whose epoch begins below a record that was committed in an earlier epoch: they lacked the record."""
+        """Yield the findings about leaders whose epoch begins below a record that was committed in an earlier epoch:
+        such a leader lacked the record."""
         for log in self.logs:
             committed = min(self._high_watermarks[log.broker], log.end)
             ends = [run.last for run in log.runs]
@@ -326,7 +328,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """A copy that ends before what is committed on another copy."""
+        """Yield the finding about a copy that ends before what is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)

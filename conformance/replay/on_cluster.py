@@ -24,7 +24,7 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster follows the traces of a model without clocks."""
+    """How a cluster follows the traces of one model, which has no clocks."""
 
     driver: Callable[[str | None], System]
     """A function that takes the name of a seeded bug and makes the driver."""

@@ -231,7 +231,8 @@ def reader_of(consumer: int) -> str:
 
 @dataclass
 class Observations:
-    """What was observed of a running cluster, as far as it does not remember it. Brokers are named by their numbers."""
+    """What was observed of a running cluster and is not remembered by the cluster itself. Brokers are named by their
+    numbers."""
 
     common: int = 0
     """The number of records that it started with, all of them acknowledged."""

@@ -600,7 +600,7 @@ def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
 
 
 def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapping[str, int]) -> str | Words | None:
-    """Words with the values of the variables that they take; None if one has no value."""
+    """The words, with the values of the variables filled in; None if a variable has no value."""
     if not takes(words) <= numbers.keys():
         return None
     if isinstance(words, str):

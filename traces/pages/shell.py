@@ -132,12 +132,12 @@ class Page:
 
 
 def style_of(styles: Sequence[str]) -> str:
-    """Return the style of all pages, followed by these sheets."""
+    """Return the style that all pages have, followed by the given style sheets."""
     return "".join((_adaptive_colours(), beside(__package__, "page.css"), *styles))
 
 
 def script_of(scripts: Sequence[str]) -> str:
-    """Return the script of all pages, followed by these."""
+    """Return the script that all pages have, followed by the given scripts."""
     return "".join((beside(__package__, "theme.js"), *scripts))
 
 

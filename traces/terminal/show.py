@@ -211,7 +211,8 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false here, each with the reason, and those that are reached."""
+    """Lines about the properties that are false in this state, each with the reason, and about those that are
+    reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
@@ -321,6 +322,6 @@ def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLa
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:
-    """The form in which the values of a field are printed."""
+    """What decides how the values of a field are printed; fields with equal results print alike."""
     values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

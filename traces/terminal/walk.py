@@ -131,7 +131,7 @@ class Walk:
 
     @property
     def last(self) -> int:
-        """The number of steps that were taken, with those that were undone."""
+        """The number of steps in the walk, including the steps that were undone."""
         return len(self._visits) - 1
 
     @property
@@ -288,8 +288,8 @@ class Walk:
         return min(now, key=gravity, default=None)
 
     def verdict_lines(self) -> list[tuple[str, str]]:
-        """Return lines about the properties here, each with a verdict that it reports or "": those that are false come
-        first, with their reasons."""
+        """Return lines about the properties in the current state, each with the verdict that the line reports, or "".
+        False properties come first, with their reasons."""
         lines: list[tuple[str, str]] = []
         others: dict[str, list[str]] = {title: [] for title in TITLES}
         for status in sorted(self.statuses(), key=gravity):

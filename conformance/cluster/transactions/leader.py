@@ -35,7 +35,8 @@ PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True)
 class Verifying:
-    """A record whose transaction is being verified, or was: its request, and the guard, which has to be valid still."""
+    """A record whose transaction is verified, or is being verified: its produce request, and its guard, which has to be
+    valid when the record is appended."""
 
     message: Message
     request: ProduceRequest
@@ -88,7 +89,7 @@ class TransactionLeader:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The questions to the coordinator without an answer, by number."""
+        """The leader's requests to the coordinator that have no answer yet, by the number of the message."""
         return tuple(self._asked)
 
     @property

@@ -103,12 +103,13 @@ class TransactionalProducer:
 
     @property
     def awaited(self) -> TransactionRequest | None:
-        """The request to the coordinator that has no answer, or an answer after which it is sent again."""
+        """The request to the coordinator that has no answer yet, or an answer after which the request is sent again."""
         return self._asked
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether it has given up a record in its epoch, and may take a new epoch. With TV2, every end brings one."""
+        """Whether the producer has given up a record in its epoch, and may take a new epoch. With TV2, the end of every
+        transaction brings a new epoch."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             transaction.producer_epoch == self.producer_epoch
             and not all(each.is_acknowledged for each in transaction.batches.values())

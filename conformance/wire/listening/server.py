@@ -40,7 +40,8 @@ class PortError(OSError):
 
 
 class Server:
-    """The brokers of one cluster on the network. Use it as an asynchronous context manager."""
+    """The server of the brokers of one cluster: their ports and connections. Use it as an asynchronous context
+    manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
         """`port` is the port of broker 0; the other brokers have the next ports. With 0 the system chooses them all."""

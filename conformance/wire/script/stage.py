@@ -146,7 +146,8 @@ class Stage(Backend):
 
 
 async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
-    """The answer to a request that is held among others. Raises Disconnected if its connection is to break."""
+    """Hold a request among `others` until it has an answer; returns the answer. Raises Disconnected if its connection
+    is to break."""
     try:
         answer = await coming
     finally:
