@@ -232,7 +232,7 @@ class _Reading:
         self.late_process: dict[tuple[int, int], int] = {}
 
     def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
-        """What is read before each step, by its position."""
+        """What the brokers read before each step, by the position of the step."""
         reads = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
@@ -324,7 +324,8 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Kafka: Partition.isReplicaIsrEligible."""
+    """Whether a leader would propose a follower for the ISR, by the metadata that the leader has read. Kafka:
+    Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

@@ -210,7 +210,7 @@ Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
 
 
 def payload_of(record: int) -> str:
-    """The payload of the record with that number: a letter."""
+    """The payload of the record with a given number: a letter."""
     return chr(ord("a") + record)
 
 
@@ -225,7 +225,7 @@ def producer_of(transaction: int) -> str:
 
 
 def reader_of(consumer: int) -> str:
-    """The name of the model's consumer with that number."""
+    """The name of the consumer with a given number in the model."""
     return f"reader {consumer}"
 
 

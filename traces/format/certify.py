@@ -436,7 +436,7 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of the groups that are `idle`: no step of them is taken. Those of the same actions share one name."""
+    """The names of the groups in `idle`, of which no step is taken. Groups with the same actions share one name."""
     for (actions, each), members in groupby(idle, _kind):
         alike = list(members)
         others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))

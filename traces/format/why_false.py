@@ -225,7 +225,7 @@ class _Scope(Evaluation):
     # ----------------------------------------------------------------------------------------------------------- values
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression as it is written; it reads in the order in which Python reads."""
+        """The value of an expression as it is written; cells are read in the order in which Python reads them."""
         match expression:
             case ir.CollectiveExpression():
                 for part in parts(expression):  # the core may read them in another order, or not all of them

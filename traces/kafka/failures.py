@@ -355,7 +355,8 @@ def permitting(trace: Trace) -> list[str]:
 
 
 def _promised_acks(trace: Trace) -> tuple[str, str] | None:
-    """The value of acks on which a property of acknowledged records rests: its name, and as the user writes it."""
+    """The value of acks on which a property of acknowledged records rests: the name of the value, and the value as the
+    user writes it."""
     entry = trace.instance.model.entries.get("acks")
     rests_on_acks = trace.property_name in ("acked_not_lost", CLAIM)
     if not rests_on_acks or entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
@@ -473,7 +474,7 @@ def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
 
 
 def _shown(timeline: Timeline, r: int, offset: int) -> str:
-    """The name of an entry in the last state."""
+    """The name of the entry of replica `r` at `offset` in the last state."""
     return name_entry(timeline.last, timeline.last.log_record[r][offset])
 
 

@@ -37,7 +37,8 @@ OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
 
 def name_of(transaction: int) -> str:
-    """The name of the model's transaction with that number, which its records also have: a letter."""
+    """The name of the transaction with a given number in the model: a letter. The transaction's records have the same
+    name."""
     return chr(ord("a") + transaction)
 
 
@@ -126,7 +127,7 @@ class Observations:
 
 
 def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Transaction]]]:
-    """Every transaction that was begun: its number, its producer, and what the producer knows of it."""
+    """Every transaction that was begun: its number, its producer, and what the producer knows of the transaction."""
     for number, producer in enumerate(system.producers):
         for transaction in producer.transactions:
             yield number_of(transaction.payload), (number, transaction)

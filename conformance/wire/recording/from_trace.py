@@ -166,7 +166,7 @@ class _Script:
             yield f"#   pass {numbers[rule]}"
 
     def _words(self, step: Step) -> list[str]:
-        """The arguments of a step, as a person writes them."""
+        """The arguments of a step as text, as a person writes them."""
         first, *others = [*map(str, self._names.brokers(step)), ""]
         if step.action in OF_A_VALUE:
             first = str(step.ordinals[0])

@@ -154,7 +154,7 @@ class _Words:
         return Pattern(kind, api, source, target)
 
     def _api(self) -> str:
-        """The name of an API, as alter_partition or as AlterPartition."""
+        """Take the name of an API from the line, written as alter_partition or as AlterPartition."""
         word = self._next(f"name an API, such as {SUCH_AS}")
         names = {_run_together(each): each for each in (*NAMES.values(), ANY)}
         name = names.get(_run_together(word))
@@ -164,7 +164,8 @@ class _Words:
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """`is_client`: the party has opened the connection, and is known by its client id; otherwise it is a node."""
+        """Take a party from the line. With `is_client`, the party has opened the connection, and is known by its client
+        id; otherwise it is a node."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":

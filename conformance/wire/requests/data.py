@@ -207,6 +207,6 @@ async def offset_for_leader_epoch(backend: Backend, broker: int, request: Reques
 
 
 def _epoch_of(partition: Any) -> int | None:
-    """The leader epoch that a consumer knows; None if it sends none."""
+    """The leader epoch that a consumer sends in its request; None if it sends none."""
     epoch = getattr(partition, "current_leader_epoch", -1)
     return epoch if epoch >= 0 else None
