@@ -220,4 +220,4 @@ class Backend:
 
 
 def _ignore(payload: Payload | None) -> None:
-    """Ignore the response, since acks=0 has no response."""
+    """Do nothing: with acks=0, a broker sends no response."""
