@@ -232,7 +232,7 @@ CURE = "what follows is not read; copy the file again, or let this broker replic
 
 @dataclass(frozen=True)
 class EpochRun:
-    """Batches in a row of one leader epoch."""
+    """Successive batches of a log that have the same leader epoch."""
 
     epoch: int
     first: int

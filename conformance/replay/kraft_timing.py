@@ -69,7 +69,7 @@ class MetadataLog:
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
-        """Append the records that a step writes."""
+        """Append the records that a step writes to the metadata log."""
         if step.action == CONFIGURE:
             now = self.log[-1]
             epoch = int(after.controller_partition_epoch)

@@ -62,7 +62,7 @@ class RecordKind(Enum):
 
 
 class InvalidRecordError(Exception):
-    """A record that contradicts the state. Kafka: IllegalStateException."""
+    """Raised if a record of the log contradicts the group's state. Kafka: IllegalStateException."""
 
 
 @dataclass(frozen=True)

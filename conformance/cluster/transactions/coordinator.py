@@ -338,7 +338,7 @@ class TransactionMarkerChannelManager:
         return None
 
     def forget(self, transactional_id: str) -> None:
-        """The transaction is complete."""
+        """Forget which partitions have the marker of a transaction, which is complete."""
         self._answered.pop(transactional_id, None)
 
 

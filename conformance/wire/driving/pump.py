@@ -67,7 +67,7 @@ class Pump:
         self._answers_to_lose += 1
 
     def run(self) -> None:
-        """Bring the cluster up to date."""
+        """Do in the cluster what is due by now: deliver messages, fire timers, and end sessions."""
         cluster = self._cluster
         cluster.advance(max(0, int((self.now() - self._began) * 1000) - cluster.now))
         self._fire_timers()

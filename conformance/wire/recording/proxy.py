@@ -49,7 +49,7 @@ class Watched(asyncio.StreamReader):
 
 @dataclass(frozen=True)
 class Side:
-    """One end of a connection."""
+    """One end of a connection through the proxy: the client's, or the node's."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter

@@ -41,7 +41,7 @@ NEVER = 10**9
 
 
 class Player:
-    """Plays one trace."""
+    """Plays one trace on a cluster, under real clients."""
 
     def __init__(self, trace: Trace, bug: str | None, host: str, port: int, tell: Callable[[str], None]) -> None:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""
