@@ -307,7 +307,7 @@ def test_lines_are_counted_from_it(window) -> None:
     ],
 )
 def test_a_line_that_does_not_fit_the_window_says_why(window, line: Line, why: str) -> None:
-    is_undecided = "before a line says" in why or "no longer holds" in why
+    is_undecided = "before a line says" in why or "no longer known" in why
     with pytest.raises(UnfitLine if is_undecided else FalseLine) as caught:
         line.in_window(window)
     assert str(caught.value) == why
