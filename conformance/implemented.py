@@ -67,7 +67,7 @@ class UntimelyError(UsageError):
 
 
 def with_flags(switches: Switches, instance: Instance) -> Switches:
-    """These switches, where those that are on or off are as in the model, if the model has them."""
+    """The given switches of a cluster, with each switch that is on or off set as in the model, if the model has it."""
     flags = {each.name for each in fields(switches) if isinstance(each.default, bool)} & instance.model.entries.keys()
     values: dict[str, Any] = {name: bool(getattr(instance.configuration, name)) for name in flags}
     return replace(switches, **values)

@@ -193,8 +193,8 @@ NEVER_IN_RUNS: Mapping[AnyBug, str] = {
 
 ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
     Bug.ISR_KEEPS_DEAD_FOLLOWER: (
-        "a leader of the model may drop a follower that lags, and need not: time is not in it. What the bug takes away"
-        " is progress, and following asks only whether what happened may happen"
+        "the model has no clock, so its leader may drop or keep a follower that lags. What the bug takes away is"
+        " progress, and following asks only whether what happened may happen"
     ),
     TransactionBug.MARKERS_NOT_RESUMED: (
         "a coordinator of the model may wait before it sends a marker. What the bug takes away is progress, and"
@@ -205,7 +205,7 @@ ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
 
 
 def unmet(bug: AnyBug, configuration: Any) -> Need | None:
-    """The first need of a bug that this configuration does not meet."""
+    """The first condition of a bug that this configuration does not meet; None if it meets all."""
     return next((need for need in NEEDS.get(bug, ()) if not need.is_met(configuration)), None)
 
 

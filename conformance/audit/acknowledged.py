@@ -106,7 +106,7 @@ def _value(said: dict[str, Any]) -> bytes | None:
 
 def _offset(offset: int) -> int:
     if not 0 <= offset < 1 << 63:
-        raise UnreadableError(f"an offset is a number from 0 to {(1 << 63) - 1}")
+        raise UnreadableError(f"it gives no offset, which is a number from 0 to {(1 << 63) - 1}")
     return offset
 
 
@@ -122,7 +122,7 @@ class Entry:
     """Whether it is the acknowledged record; None if the records could not be read."""
     epoch: int
     shown: str
-    """As the report shows it."""
+    """The value of the record as the report shows it."""
 
 
 @dataclass
@@ -168,7 +168,7 @@ class AckedCheck:
                 self._entries[log.broker, number] = Entry(is_there or None, batch.header.leader_epoch, str(error))
 
     def judge_all(self) -> Iterator[Finding]:
-        """What the copies have of the acknowledged records."""
+        """Yield the findings about all acknowledged records, after the logs were read."""
         behind: dict[tuple[str, tuple[str, ...]], list[Acked]] = {}
         judged = (self._judge(number, record, behind) for number, record in enumerate(self._records))
         yield from at_most(MOST_TOLD, filter(None, judged))
@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """What the copies have of one record; copies that lack what others hold are added to `behind`."""
+        """The finding about one record, if any; copies that lack what others hold are added to `behind`."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -224,7 +224,7 @@ class AckedCheck:
         )
 
     def _instead(self, entries: Mapping[str, Entry | None]) -> str:
-        """What the copies have at the offset of a record that none of them holds."""
+        """In words, what the copies have at the offset of a record that none of them holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
             entry = entries[log.broker]

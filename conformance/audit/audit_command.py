@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Reports on stderr, at most twice a second, how much was read."""
+    """Reports on stderr, at most twice a second, how much of the log folders was read."""
 
     def __init__(self, of: int) -> None:
         self.of = of
@@ -155,7 +155,9 @@ def _only_partition(text: str, folders: Found) -> str:
     """The only partition outside internal topics. Raises UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
-        raise UsageError(f"--acked {text}: of {len(partitions)} partitions, say which: --acked TOPIC-N={text}")
+        raise UsageError(
+            f"--acked {text}: which of {len(partitions)} partitions is not said; give --acked TOPIC-N={text}"
+        )
     return partitions[0]
 
 

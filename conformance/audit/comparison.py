@@ -51,13 +51,13 @@ class Region:
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """The copies and epochs, without the values."""
+        """The groups of the region by their copies and leader epochs, without the values."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A batch, or one record of a batch, which has no `batch`."""
+    """A batch, or one record of a batch; for a record, `batch` is None."""
 
     first: int
     last: int
@@ -68,7 +68,7 @@ class _Piece:
 
 
 class _Cursor:
-    """The next piece of a copy (`head`, None at the end)."""
+    """The place up to which a copy is read: `head` is its next piece, None at the end."""
 
     def __init__(self, log: CopyLog) -> None:
         self.log = log
@@ -78,7 +78,7 @@ class _Cursor:
         self.advance()
 
     def advance(self) -> None:
-        """Pass on to the next piece."""
+        """Go on to the next piece of the copy."""
         self.head = next(self._records, None)
         if self.head is None:
             batch = next(self._batches, None)
@@ -228,7 +228,7 @@ class CommittedCheck:
         self._compacted: dict[str, tuple[int, int]] = {}
 
     def judge(self, region: Region) -> Iterator[Finding]:
-        """What a region in which copies differ means."""
+        """Yield the findings about a region in which copies differ."""
         if region.why is not None:
             brokers = tuple(broker for group in region.groups for broker in group.brokers)
             statement = f"{offsets(region.first, region.last)} of {names(brokers)} cannot be compared: {region.why}"
@@ -240,7 +240,7 @@ class CommittedCheck:
             yield from self._hole(region, broker)
 
     def judge_all(self) -> Iterator[Finding]:
-        """What the logs as a whole mean, after the last region."""
+        """Yield the findings about the logs as a whole; called after the last region."""
         yield from self._later_leaders()
         for log in self.logs:
             yield from self._behind(log)
@@ -249,7 +249,8 @@ class CommittedCheck:
             yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
-        """Two groups that differ, of which `later` has the higher leader epoch, if one has."""
+        """The finding about two groups that differ; `later` has the higher leader epoch, unless the epochs are
+        equal."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
         who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
@@ -303,7 +304,8 @@ class CommittedCheck:
             )
 
     def _later_leaders(self) -> Iterator[Finding]:
-        """Leaders whose epoch begins below a record that was committed in an earlier epoch: they lacked the record."""
+        """Yield the findings about leaders whose epoch begins below a record that was committed in an earlier epoch:
+        such a leader lacked the record."""
         for log in self.logs:
             committed = min(self._high_watermarks[log.broker], log.end)
             ends = [run.last for run in log.runs]
@@ -323,7 +325,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """A copy that ends before what is committed on another copy."""
+        """Yield the finding about a copy that ends before what is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)

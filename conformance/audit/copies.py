@@ -70,14 +70,14 @@ class Copy:
     segments: tuple[tuple[int, Path], ...]
     """The offset that names the file, and its path, in the order of the offsets."""
     snapshots: tuple[tuple[int, Path], ...]
-    """The same of the snapshots of producers."""
+    """The offset that names each snapshot of producers, and its path, in the order of the offsets."""
     high_watermark: int | None
     recovery_point: int | None
     log_start: int | None
     cleaned: int
-    """Offsets below may have been removed by compaction."""
+    """The offset below which compaction may have removed records."""
     leader_epochs: tuple[tuple[int, int], ...] | None
-    """(leader epoch, start offset)"""
+    """The entries of leader-epoch-checkpoint: (leader epoch, start offset)."""
     topic_id: str | None
 
 
@@ -208,7 +208,9 @@ def _numbered(pattern: re.Pattern[str], folder: Path, names: Sequence[str]) -> I
         match = pattern.fullmatch(name)
         if match:
             if int(match[1]) >= 1 << 63:
-                raise FileError(folder / name, f"an offset is less than {1 << 63}; copy the folder again")
+                raise FileError(
+                    folder / name, f"its name is no offset, which is less than {1 << 63}; copy the folder again"
+                )
             yield int(match[1]), folder / name
 
 
@@ -223,7 +225,7 @@ CURE = "what follows is not read; copy the file again, or let this broker replic
 
 @dataclass(frozen=True)
 class EpochRun:
-    """Batches in a row of one leader epoch."""
+    """Successive batches of a log that have the same leader epoch."""
 
     epoch: int
     first: int
@@ -332,7 +334,7 @@ class CopyLog:
 
 
 class _LimitReachedError(Exception):
-    """Reading of a copy ended at the limit of --most-bytes."""
+    """Raised if the reading of a copy ends at the limit of --most-bytes."""
 
 
 class UnreadRecordsError(Exception):
@@ -348,7 +350,7 @@ class CopiedRecord(NamedTuple):
 
 
 def unread(batch: Batch) -> str | None:
-    """Why the records of a batch with this compression are not read; None if they are."""
+    """Why the records of a batch cannot be read because of its compression; None if they can be read."""
     codec = batch.header.codec
     return None if codec in READ else f"compressed with {codec}, of which only the header is read"
 

@@ -40,12 +40,12 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def offsets(first: int, last: int) -> str:
-    """One offset or several, in words."""
+    """A range of offsets in words."""
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
 
 
 def names(brokers: Sequence[str]) -> str:
-    """Names of brokers, in words."""
+    """The names of brokers as a part of a sentence."""
     return " and ".join([", ".join(brokers[:-1]), brokers[-1]] if len(brokers) > 1 else brokers)
 
 

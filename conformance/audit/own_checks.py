@@ -149,7 +149,7 @@ class SnapshotCheck:
                 if claim.last_offset >= self.log.start and not self.log.copy.cleaned:
                     self._find(
                         f"{name} of {self.log.broker} says that producer {producer} wrote offset {claim.last_offset},"
-                        " and no batch of the log is of it",
+                        " but the log has no batch of that producer",
                         offset,
                     )
                 continue

@@ -111,7 +111,8 @@ MOST_WITHOUT_FINDINGS = 10
 
 
 def spell_partition(report: PartitionReport) -> Iterator[str]:
-    """The table of a partition and its findings; damaged files are reported on stderr instead."""
+    """The lines about a partition: a table of its copies, and its findings. Damaged files are reported on stderr
+    instead."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
     rows = [COLUMNS, *map(_row, report.logs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
@@ -130,12 +131,12 @@ def spell_finding(partition: str, finding: Finding) -> str:
 
 
 def is_told(report: PartitionReport, of: int) -> bool:
-    """Whether the report of a partition is printed, among so many."""
+    """Whether the report of a partition is printed, in an audit of `of` partitions."""
     return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
 
 
 def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str]:
-    """What was read, and the verdict."""
+    """The last lines of an audit: what was read, and the verdict."""
     logs = [log for report in reports for log in report.logs]
     read = [
         count(len(reports), "partition"),

@@ -43,7 +43,7 @@ class Act:
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
-    """The state of one broker."""
+    """The observed state of one broker: its part of `Cluster.observe`."""
     return cluster.observe_broker(broker)
 
 
@@ -53,7 +53,7 @@ def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
 
 
 def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """The response in flight from a leader to a follower's outstanding request; None if nothing is in flight."""
+    """The leader's response to a follower's outstanding request, while it is in flight; otherwise None."""
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader:
             for message in cluster.messages():
@@ -88,7 +88,8 @@ def apply(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def fetch(cluster: Cluster, follower: int, leader: int) -> None:
-    """A whole fetch: the request is sent and handled, and the response is applied unless the fetch is parked."""
+    """A whole fetch of a follower: its request is sent and handled by the leader, and the response is applied unless
+    the fetch is parked."""
     if ask(cluster, follower, leader) is not None:
         apply(cluster, follower, leader)
 
@@ -123,9 +124,8 @@ def reconcile(cluster: Cluster, follower: int) -> None:
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Deliver to each of these brokers the newest metadata that is in flight to it, and drop what is older. With KRaft,
-    a broker reads the metadata log to its end, as one change.
-    """
+    """Deliver to each of the given brokers the newest metadata message in flight to it, and drop older ones. With
+    KRaft, a broker reads the metadata log to its end, as one change."""
     for broker in brokers:
         announcements = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
         for message in announcements[:-1]:
@@ -218,7 +218,7 @@ LARGEST_MINIMUM = 3
 
 
 def administrate(cluster: Cluster, random: Random, kinds: Sequence[str]) -> Told | None:
-    """Draw one of these kinds of operations (names in `OPERATIONS`), and carry it out."""
+    """Choose at random one of the given kinds of operations (names in `OPERATIONS`), and carry it out."""
     kind = random.choice(kinds)
     try:
         return kind, OPERATIONS[kind](cluster, random)

@@ -91,7 +91,7 @@ class Cluster:
         return tuple(self._brokers)
 
     def observe(self) -> ClusterView:
-        """The state of everything. Changes nothing."""
+        """The observed state of the whole cluster. Observing changes nothing."""
         clients = self._clients
         return ClusterView(
             now=self.now,
@@ -210,7 +210,8 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process; everything that it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
+        """End the process of a broker; everything that it wrote to the disk is kept. Errors: `ClusterError` if none
+        runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -223,7 +224,7 @@ class Cluster:
         self._broker(broker).storage.lose_power(written)
 
     def lose_disk(self, broker: int) -> None:
-        """End the process, and replace its disk by an empty one."""
+        """End the process of a broker, and replace its disk by an empty one."""
         self._end(broker)
         self._broker(broker).lose_disk()
 
@@ -283,7 +284,8 @@ class Cluster:
         return self._clients.producer(producer).send(payload, broker, acks)
 
     def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
-        """A producer retries one of its requests; returns the number of the new request. Errors: `ClusterError`."""
+        """A producer sends the record of one of its requests again; returns the number of the new request. Errors:
+        `ClusterError`."""
         self._broker(broker)
         return self._clients.producer(producer).resend(number, broker)
 

@@ -31,8 +31,8 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode`: None if it does not have the partition; `outstanding` is the number of a request, or None;
-    `diverging` is a response according to which the fetcher still has to truncate the log, or None.
+    """One fetcher of a broker; `mode`: None if it does not fetch the partition; `outstanding` is the number of a
+    request, or None; `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
     source: int
@@ -48,9 +48,9 @@ class LeadershipView:
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None
-    """The ISR that it has proposed while it awaits the answer; None if it awaits no answer."""
+    """The ISR that the leader has proposed while it awaits the answer; None if it awaits no answer."""
     leader_epoch_start_offset: int
-    """Where its log ended when it accepted the epoch."""
+    """The log end offset of the leader when it accepted the epoch."""
     remote_log_end_offsets: tuple[tuple[int, int | None], ...]
     """(follower, offset)"""
     last_caught_up_times: tuple[tuple[int, int], ...]
@@ -76,7 +76,8 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """One broker. While no process runs, the log is that on its disk. None: what only a process knows."""
+    """What can be observed of one broker. While no process runs, the log is that on the disk, and what only a process
+    knows is None."""
 
     number: int
     is_up: bool
@@ -98,12 +99,12 @@ class BrokerView:
     leader: int | None
     """The leader that the broker knows; None if it knows none."""
     leader_epoch: int
-    """That of the leader that it knows; -1 without one."""
+    """The epoch of the leader that the broker knows; -1 if it knows none."""
     partition_epoch: int
-    """That of the record that it knows."""
+    """The partition epoch of the record that the broker knows."""
     fetchers: tuple[FetcherView, ...]
     leadership: LeadershipView | None
-    """None unless the broker presumes to lead."""
+    """What the broker knows as a leader; None unless it believes that it leads."""
     metadata_offset: int = -1
     """How far the process has read the metadata log; -1 without KRaft."""
     has_stopped_cleanly: bool = False
@@ -127,7 +128,7 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The controller's record of the partition, and what it has written."""
+    """What can be observed of the controller: its record of the partition, its announcements, and its log."""
 
     leader: int | None
     leader_epoch: int
@@ -135,7 +136,7 @@ class ControllerView:
     """The number of changes of the record."""
     isr: frozenset[int]
     announcements: tuple[Message, ...]
-    """Those that brokers have not received yet."""
+    """The announcements that brokers have not received yet."""
     isr_writes: tuple[IsrWrite, ...]
     """Every write of the ISR in ZooKeeper that a leader tried."""
     log: tuple[MetadataImage, ...] = ()
@@ -159,24 +160,24 @@ class ProducerView:
 
 @dataclass(frozen=True)
 class ConsumerView:
-    """One consumer."""
+    """What can be observed of one consumer."""
 
     name: str
     position: int
     read: tuple[Record, ...]
-    """The records that it has read."""
+    """The records that the consumer has read."""
     error: Errors
-    """The error in its last response."""
+    """The error in the last response to the consumer."""
     known_end_offset: int
-    """The readable end of the log, as far as it knows."""
+    """The readable end of the log, as far as the consumer knows."""
     leader_epoch: int
-    """That of the leader that it knows."""
+    """The epoch of the leader that the consumer knows."""
     consumed_epoch: int | None
-    """The leader epoch of the last record that it has read; None if unknown."""
+    """The leader epoch of the last record that the consumer has read; None if unknown."""
     has_skipped: bool
-    """Whether it was reset to the end of the log."""
+    """Whether the position was reset to the end of the log."""
     preferred_read_replica: int | None
-    """The broker to which a leader has sent it; None: the leader."""
+    """The broker to which a leader has sent the consumer; None: the leader."""
 
 
 View = TypeVar("View", ProducerView, ConsumerView)
@@ -184,7 +185,7 @@ View = TypeVar("View", ProducerView, ConsumerView)
 
 @dataclass(frozen=True)
 class ClusterView:
-    """A whole cluster."""
+    """What can be observed of a whole cluster."""
 
     now: int
     """The time in ms."""

@@ -82,7 +82,7 @@ class Chances:
     retry_share: float = 0.5
     """The share of failed requests among those that a producer sends."""
     acks: tuple[Acks, ...] = (Acks.ALL,)
-    """One of these is chosen for each request."""
+    """The values of acks, of which one is chosen for each request."""
     elections: tuple[Election, ...] = (Election.FAIL_OVER, Election.PREFERRED)
     """The kinds of elections that the run requests."""
 
@@ -134,7 +134,7 @@ class Scheduler:
 
     @property
     def acts(self) -> tuple[Act, ...]:
-        """The acts so far."""
+        """Every act that the scheduler has performed so far."""
         return tuple(self._acts)
 
     def run(self, events: int) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ class Scheduler:
         heapq.heappush(self._due, (self._cluster.now + delay, self._planned, act))
 
     def _plan_again(self, interval: int, act: Callable[[], object]) -> None:
-        """Plan an act that repeats forever with this mean interval."""
+        """Plan an act that is performed again and again, with the given mean interval."""
 
         def once() -> None:
             act()

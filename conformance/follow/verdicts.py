@@ -183,7 +183,7 @@ def _on_recording(path: Path, outcome: RecordingOutcome, *, with_trace: bool) ->
         return LogVerdict(Verdict.UNDECIDED, at or str(path), WHY.get(outcome.why, outcome.why))
     where = place(outcome.recording.path, outcome.line)
     if isinstance(outcome, RejectedAfter):
-        why = "no behaviour explains it, at this line or a later one"
+        why = "no behaviour explains the whole recording; the first line that has none is this line or a later one"
         return LogVerdict(Verdict.REJECTED, where, why, [tell(outcome)])
     line = outcome.line.says
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]

@@ -111,13 +111,15 @@ def topic_id_of(path: Path) -> str | None:
 
 
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The entries, with the byte at which each begins."""
+    """The entries of a checkpoint, each with the byte at which it begins. Raises FileError."""
     lines = list(_lines(path))
     if not lines:
         return
     (byte, version), *after_version = lines
     if version.strip() != "0":
-        raise FileError(path, f"no checkpoint, or of another version than 0: {version[:EXCERPT]!r}; {CURE}", byte)
+        raise FileError(
+            path, f"it does not begin with 0, the version of a checkpoint, but with {version[:EXCERPT]!r}; {CURE}", byte
+        )
     if not after_version:
         return
     (byte, count), *entries = after_version
@@ -127,12 +129,12 @@ def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     for byte, line in entries:
         words = line.split(" ")
         if len(words) != width:
-            raise FileError(path, f"{line[:EXCERPT]!r} has not {width} words; {CURE}", byte)
+            raise FileError(path, f"the line {line[:EXCERPT]!r} does not have {width} words; {CURE}", byte)
         yield byte, words
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines, with the byte at which each begins."""
+    """The lines of a file, each with the byte at which it begins. Raises FileError."""
     byte = 0
     for line in content_of(path).splitlines(keepends=True):
         if len(line) > LONGEST_LINE:
@@ -176,13 +178,15 @@ def producers_of(path: Path) -> dict[int, Producer]:
     """The producers of a snapshot (`<offset>.snapshot`, version 1) by producer id. Raises FileError."""
     content = content_of(path)
     if len(content) < START.size:
-        raise FileError(path, f"it has {len(content)} of at least {START.size} bytes; {CURE}", len(content))
+        raise FileError(
+            path, f"it has {len(content)} bytes, and a snapshot has at least {START.size}; {CURE}", len(content)
+        )
     version, crc, count = START.unpack_from(content)
     if version != VERSION:
         raise FileError(path, f"a snapshot of version {version}; version {VERSION} is read", 0)
     actual = crc32c(content[CRC_FROM:])
     if actual != crc:
-        raise FileError(path, f"it says CRC {crc:08x}, and its bytes have {actual:08x}; {CURE}", 2)
+        raise FileError(path, f"its header says CRC {crc:08x}, but its bytes have {actual:08x}; {CURE}", 2)
     if len(content) != START.size + count * ENTRY.size:
         raise FileError(path, f"{count} entries do not fit its {len(content)} bytes; {CURE}", CRC_FROM)
     return {

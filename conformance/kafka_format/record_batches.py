@@ -94,7 +94,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the whole batch."""
+        """The size of the whole batch in bytes."""
         return LENGTH_FROM + self.length
 
     @property
@@ -104,7 +104,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> str:
-        """The name of the compression."""
+        """The name of the codec with which the records are compressed."""
         number = self.attributes & COMPRESSION
         return CODECS[number] if number < len(CODECS) else f"codec {number}"
 
@@ -162,7 +162,9 @@ def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
         header = BatchHeader.of(head)
         end = byte + header.size
         if end > size:
-            raise BatchError(byte, f"the batch has {size - byte} of its {header.size} bytes", reaches_end=True)
+            raise BatchError(
+                byte, f"the file has only {size - byte} of the {header.size} bytes of this batch", reaches_end=True
+            )
         if end > most:
             raise LimitError(byte, f"only {most} bytes of a file are read")
         body = file.read(end - byte - HEADER.size)
@@ -175,22 +177,31 @@ def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
 def _check_start(file: BinaryIO, head: bytes, byte: int, size: int) -> None:
     """Check length and magic, so that only a batch of the right format and of a bounded size is read."""
     if len(head) < LENGTH_FROM or (len(head) < HEADER.size and not any(head)):
-        raise BatchError(byte, f"the batch has {len(head)} of at least {HEADER.size} bytes", reaches_end=True)
+        raise BatchError(
+            byte,
+            f"the file has only {len(head)} bytes of this batch, which needs at least {HEADER.size}",
+            reaches_end=True,
+        )
     length = int.from_bytes(head[8:12], "big", signed=True)
     if not any(head) and _only_zeros(file):
         raise BatchError(byte, f"only zeros from here to the end, {size - byte} bytes", reaches_end=True)
     if len(head) > MAGIC_AT and head[MAGIC_AT] != MAGIC:
         magic = head[MAGIC_AT]
         if magic < MAGIC:
-            raise OldFormatError(byte, f"message format {magic}, of before Kafka 0.11, is not read")
-        raise OldFormatError(byte, f"no record batch, or of the unknown message format {magic}")
+            raise OldFormatError(byte, f"a batch of message format {magic}, from before Kafka 0.11, is not read")
+        raise OldFormatError(byte, f"not a record batch, or a batch of the unknown message format {magic}")
     if length < HEADER.size - LENGTH_FROM:
-        raise BatchError(byte, f"a batch cannot have a length of {length}; it has at least {HEADER.size - LENGTH_FROM}")
+        raise BatchError(
+            byte,
+            f"a batch says that its length is {length}; the length of a batch is at least {HEADER.size - LENGTH_FROM}",
+        )
     if length > LONGEST:
-        raise BatchError(byte, f"a batch with a length of {length}: batches of up to {LONGEST} bytes are read")
+        raise BatchError(
+            byte, f"a batch says that its length is {length}; only batches of up to {LONGEST} bytes are read"
+        )
     if len(head) < HEADER.size:
         whole = LENGTH_FROM + length
-        raise BatchError(byte, f"the batch has {len(head)} of its {whole} bytes", reaches_end=True)
+        raise BatchError(byte, f"the file has only {len(head)} of the {whole} bytes of this batch", reaches_end=True)
 
 
 def _only_zeros(file: BinaryIO) -> bool:
@@ -201,7 +212,7 @@ def _batch(byte: int, header: BatchHeader, covered: bytes, body: bytes, is_last:
     """A batch; `covered` are the bytes of its header that the checksum covers. Raises BatchError."""
     crc = crc32c(body, crc32c(covered))
     if crc != header.crc:
-        defect = f"the batch says CRC {header.crc:08x}, and its bytes have {crc:08x}"
+        defect = f"the batch says CRC {header.crc:08x}, but its bytes have {crc:08x}"
         raise BatchError(byte, defect, reaches_end=is_last)
     base, delta, count = header.base_offset, header.last_offset_delta, header.record_count
     if base < 0 or delta < 0 or base + delta >= LARGEST_OFFSET or not 0 <= count <= delta + 1:
@@ -274,5 +285,5 @@ def expanded(codec: str, data: bytes, most: int) -> bytes:
     if len(content) > most:
         raise TooLargeError(f"compressed: {codec}, with more than {most >> 20} MiB")
     if not reader.eof:
-        raise CompressionError(f"compressed: {codec}, and cut")
+        raise CompressionError(f"compressed: {codec}, and cut off")
     return content

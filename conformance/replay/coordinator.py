@@ -33,7 +33,7 @@ KINDS = {RecordKind.COMMIT: Kind.COMMIT, RecordKind.MEMBER: Kind.MEMBER, RecordK
 
 
 def name_of(write: int) -> str:
-    """The name of the model's write with that number: a letter."""
+    """The name of the write with a given number in the model: a letter."""
     return chr(ord("a") + write)
 
 
@@ -43,7 +43,7 @@ def number_of(name: str) -> int:
 
 
 def project(view: CoordinatedView, writes: int) -> dict[str, Any]:
-    """The values of all variables of the model, which has so many writes."""
+    """The values of all variables of the model; `writes` is the number of writes in the model."""
     controller, handled = view.cluster.controller, view.writes
     left = writes - len(handled)
     active = [coordinator for coordinator in view.coordinators.values() if coordinator]
@@ -207,13 +207,14 @@ class CoordinatorDriver:
         self.cluster.coordinator_of(broker).handle_high_watermark()
 
     def coordinator_unloads(self, broker: int) -> None:
-        """The events up to the last unloading are handled."""
+        """The coordinator unloads: the events in its queue are handled, up to the last unloading."""
         coordinator = self.cluster.coordinator_of(broker)
         while any(event.kind is EventKind.UNLOAD for event in coordinator.queue):
             coordinator.handle_event()
 
     def coordinator_loads(self, broker: int) -> None:
-        """All events are handled: those before the last loading change nothing that lasts."""
+        """The coordinator loads: all events in its queue are handled; events before the last loading change nothing
+        that lasts."""
         coordinator = self.cluster.coordinator_of(broker)
         while coordinator.queue:
             coordinator.handle_event()

@@ -26,7 +26,7 @@ class Coverage:
     ran: set[tuple[str, int]] = field(default_factory=set)
 
     def note(self, trace: Trace) -> None:
-        """Record a replayed trace."""
+        """Record the protocol and the actions of a replayed trace."""
         protocol = f"{trace.instance.model.name}/{trace.instance.protocol.name}"
         self.instances.setdefault(protocol, trace.instance)
         self.taken |= {(protocol, step.action) for step in trace.steps}

@@ -182,7 +182,8 @@ class Driver:
     def _give_up_proposals(self) -> None:
         """Deliver the messages about the ISR that this step of the model makes void.
 
-        They are the request of a process that has restarted since, a refusal, and an answer to a process that is gone.
+        Such a message is the request of a process that has restarted since, a refusal, and an answer to a process that
+        is gone.
         """
         if not alters_partitions(self.configuration):
             return

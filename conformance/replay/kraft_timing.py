@@ -69,7 +69,7 @@ class MetadataLog:
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
-        """Append the records that a step writes."""
+        """Append the records that a step writes to the metadata log."""
         if step.action == CONFIGURE:
             now = self.log[-1]
             epoch = int(after.controller_partition_epoch)
@@ -232,7 +232,7 @@ class _Reading:
         self.late_process: dict[tuple[int, int], int] = {}
 
     def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
-        """What is read before each step, by its position."""
+        """What the brokers read before each step, by the position of the step."""
         reads = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
@@ -322,7 +322,8 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Kafka: Partition.isReplicaIsrEligible."""
+    """Whether a leader would propose a follower for the ISR, by the metadata that the leader has read. Kafka:
+    Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

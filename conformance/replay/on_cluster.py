@@ -20,14 +20,14 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster follows the traces of a model without clocks."""
+    """How a cluster follows the traces of one model, which has no clocks."""
 
     driver: Callable[[str | None], System]
-    """Takes the name of a seeded bug."""
+    """A function that takes the name of a seeded bug and makes the driver."""
     decisive: tuple[str, ...]
     """The actions in which a trace may become one that no cluster follows."""
     why_not: Callable[[Trace], str | None]
-    """Says why no cluster follows a trace; None if a cluster follows it."""
+    """A function that says why no cluster follows a trace; None if a cluster follows it."""
 
 
 FOLLOWED: Mapping[str, Followed] = {

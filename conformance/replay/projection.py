@@ -123,7 +123,7 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """What a broker epoch means: none is known, the registered process, or an earlier one."""
+        """The process that a broker epoch stands for: none is known, the registered process, or an earlier process."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
@@ -206,7 +206,7 @@ Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
 
 
 def payload_of(record: int) -> str:
-    """The payload of the record with that number: a letter."""
+    """The payload of the record with a given number: a letter."""
     return chr(ord("a") + record)
 
 
@@ -221,13 +221,14 @@ def producer_of(transaction: int) -> str:
 
 
 def reader_of(consumer: int) -> str:
-    """The name of the model's consumer with that number."""
+    """The name of the consumer with a given number in the model."""
     return f"reader {consumer}"
 
 
 @dataclass
 class Observations:
-    """What was observed of a running cluster, as far as it does not remember it. Brokers are named by their numbers."""
+    """What was observed of a running cluster and is not remembered by the cluster itself. Brokers are named by their
+    numbers."""
 
     common: int = 0
     """The number of records that it started with, all of them acknowledged."""
@@ -238,11 +239,11 @@ class Observations:
     exposed: dict[int, Record] = field(default_factory=dict)
     """By offset: the record that readers could read there first."""
     committed: dict[int, Record] = field(default_factory=dict)
-    """The same for readers with read_committed."""
+    """By offset: the record that readers with read_committed could read there first."""
     log_start_offset: int = 0
     """The offset up to which records were deleted."""
     last_high_watermark: dict[int, int] = field(default_factory=dict)
-    """This and the next three are what each broker had in memory when it last ran."""
+    """This field and the next three hold, by broker, what the broker had in memory when it last ran."""
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
     last_replayed_from: dict[int, int] = field(default_factory=dict)
@@ -251,7 +252,7 @@ class Observations:
     proposals: dict[int, AlterIsrRequest] = field(default_factory=dict)
     """The requests to change the ISR, by the numbers of their messages."""
     number_of: Callable[[str], int] = record_of
-    """Gives the number of a record by its payload, or NONE."""
+    """A function that gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
         """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
@@ -391,7 +392,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables that came with AlterIsr. Before, the model counts no changes of the record."""
+        """The variables that came with AlterIsr. In older generations, the model counts no changes of the record."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {

@@ -106,10 +106,14 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on a trace whose end is not replayed, for its last step leaves a declared range or its loop is endless,
-    as lines; empty for other traces."""
+    """The note, as lines, on a trace whose end is not replayed because its last step leaves a declared range or its
+    loop is endless; empty for other traces."""
     if trace.loop is not None:
-        once = f"its loop, back to step {trace.loop}, once" if trace.loop < trace.length else "without its endless end"
+        once = (
+            f"the loop back to step {trace.loop} is replayed once"
+            if trace.loop < trace.length
+            else "the endless end is left out"
+        )
         return [f"  {once}: a run of a system ends"]
     if trace.erring is None:
         return []

@@ -55,7 +55,7 @@ class Replay:
         self.position += 1
 
     def cells(self, name: str, at: int) -> Cells:
-        """The cells of a variable in the state after so many steps of the trace."""
+        """The cells of a variable in the state after `at` steps of the trace."""
         return cells_of(self.trace.instance, self.trace.states[at], name)
 
 
@@ -180,7 +180,7 @@ class ClientSteps(_Steps):
         self._finish(reader_of(consumer))
 
     def _finish(self, client: str) -> None:
-        """Deliver the requests of a client, and the responses, until none is left."""
+        """Deliver the requests of a client, and the responses to it, until none is left."""
         while messages := [
             message for message in self.cluster.messages() if client in (message.source, message.destination)
         ]:
@@ -306,7 +306,7 @@ class ControllerSteps(_Steps):
         acts.bounce(self.cluster, broker)
 
     def broker_restarts(self, broker: int, checkpoint: int) -> None:
-        """With KRaft, once the session of the broker's earlier process is over."""
+        """The broker restarts; with KRaft, once the session of its earlier process is over."""
         if has_kraft(self.configuration):
             self.cluster.end_session(broker)
         acts.restart(self.cluster, broker)

@@ -76,7 +76,8 @@ class _SlowFromTheStartError(UntimelyError):
 
 @dataclass
 class _Fetches:
-    """A leader's knowledge of a follower's fetches: positions in the trace, and the leader's log end at the last."""
+    """What a leader knows of a follower's fetches: their positions in the trace, and the leader's log end at the last
+    fetch."""
 
     caught_up: int = 0
     fetched: int = 0
@@ -185,7 +186,8 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
 
 
 def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
-    """Raise UntimelyError if a shrink drops others than all followers known to lag by too many messages.
+    """Raise UntimelyError unless each shrink drops exactly the followers that the leader knows to lag by too many
+    messages.
 
     The model drops any of them, and also followers that have not fetched from this leader. Kafka 0.8:
     Partition.getOutOfSyncReplicas, slowReplicas.

@@ -65,7 +65,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 
 def _is_timely(trace: Trace, last: Step) -> bool:
-    """Whether a driver can bring about the last step of this trace."""
+    """Whether a driver can bring about the last step of a trace."""
     if followed := FOLLOWED.get(system_of(trace.instance)):
         return last.action not in followed.decisive or followed.why_not(trace) is None
     if last.action == FETCH and not has_kraft(trace.instance.configuration):

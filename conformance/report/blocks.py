@@ -21,7 +21,7 @@ Shown = TypeVar("Shown")
 
 
 class Block(Protocol):
-    """What a part consists of."""
+    """A block of a part: a paragraph, a list, a table, code or files."""
 
     def element(self) -> Element:
         """Return the block as an element of a page."""

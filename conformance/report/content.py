@@ -29,7 +29,7 @@ SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas":
 
 
 def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str]]:
-    """Return the first screen: a word for each fact, and its text."""
+    """Return the facts on the first screen of the page, each as a heading and its text."""
     return [
         ("What breaks", f"{headline(trace)}. {failure.story}"),
         ("Since when", f"Releases: {failure.releases}. {report.present}"),
@@ -40,7 +40,7 @@ def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str
 
 
 def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
-    """Return the parts after the first screen."""
+    """Return the parts of the report that follow the first screen."""
     return [
         Part("What it takes", [Items(report.conditions)]),
         Part(f"A shortest history: {trace.length} steps", list(_history(report, trace))),

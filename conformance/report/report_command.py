@@ -49,5 +49,5 @@ def _chosen(word: str) -> Failure:
         raise UsageError(f"{escaped(word)} has no report; the failures with a report are {numbers}")
     if len(chosen) > 1:
         numbers = ", ".join(failure.number for failure in chosen)
-        raise UsageError(f"{escaped(word)} names {numbers}; give one of them")
+        raise UsageError(f"{escaped(word)} names several failures, {numbers}; give one of them")
     return chosen[0]

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("--advertise", arguments.advertise, "or leave it out"),
     ):
         if not 0 <= port <= most:
-            raise UsageError(f"{option} {port}: give a port from 1 to {most}, {cure}")
+            raise UsageError(f"{option} {port}: no such port; give one from 1 to {most}, {cure}")
     if arguments.advertise and not arguments.port:
         raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
     if _is_any_address(arguments.host):
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     replicas = arguments.replicas
     if replicas > MOST_REPLICAS:
-        raise UsageError(f"--replicas {replicas}: the cluster has at most {MOST_REPLICAS} brokers")
+        raise UsageError(f"--replicas {replicas}: too many; give at most {MOST_REPLICAS} brokers")
     minimum = min(2, replicas) if arguments.min_isr is None else arguments.min_isr
     settings = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
     cluster = Cluster(_switches(arguments), Start(replicas=replicas), settings, arguments.bug)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace) -> int:
     if arguments.advertise:
-        raise UsageError("--advertise: a trace is played without a proxy; leave it out")
+        raise UsageError("--advertise is for a proxy, and a trace is played without one; leave --advertise out")
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
     try:
@@ -139,7 +139,7 @@ def _switches(arguments: argparse.Namespace) -> Switches:
 
 
 def _is_any_address(host: str) -> bool:
-    """Also in other spellings: "0" and "" are 0.0.0.0."""
+    """Whether an address stands for all addresses of the machine, also in other spellings: "0" and "" are 0.0.0.0."""
     try:
         return ipaddress.ip_address(socket.gethostbyname(host)).is_unspecified
     except OSError:  # an IPv6 address, or not a host: the listener reports which

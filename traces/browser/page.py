@@ -57,7 +57,7 @@ def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "")
 
 
 def address_of(place: int) -> str:
-    """Return the address of a place in the walk, after the token."""
+    """Return the address of a place in the walk: the part of the path after the token."""
     return "start" if place < 0 else f"step-{place}"
 
 
@@ -99,7 +99,8 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """The fields of every form: the state of its page, so that a page of an earlier walk takes no step by mistake."""
+    """The hidden fields of every form. They name the state of the form's page, so that a page of an earlier walk takes
+    no step by mistake."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -126,7 +127,7 @@ def _next(walk: Walk, mark: str) -> Element:
         parts.append(element("p", "No step is enabled: a dead end."))
     unjudged = [prop.name for prop in walk.instance.properties if prop.kind in NOT_JUDGED_AHEAD]
     if unjudged:
-        text = f"Judged only when a step is taken, or never on a path: {', '.join(unjudged)}."
+        text = f"The buttons do not show whether a step violates these properties: {', '.join(unjudged)}."
         parts.append(element("p", text, class_="hint"))
     hint = "Keys: left goes back, right forward, / filters, s saves. The address leads to this step again."
     return element("section", *parts, element("p", hint, class_="hint"), id="next", aria_label="what can happen next")
@@ -158,7 +159,7 @@ def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
 
 
 def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, Element]:
-    """What a step does to a property: a sentence for everybody, and the same in the terms of the model."""
+    """What a step does to a property, twice: in a plain sentence, and in the terms of the model."""
     sentence, text, verdict = turn_text(turned), turned.prop.name, "VIOLATED"
     if not turned.problem:
         sentence, text, verdict = headline(walk.trace_of(option, turned)), sentence, turned.verdict or ""

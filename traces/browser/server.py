@@ -44,7 +44,8 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a site answers: a page, or with `location` the address to go to, relative to that of the request."""
+    """The answer to a request: a page; or, in `location`, the address to go to, relative to the address of the
+    request."""
 
     page: str = ""
     security: str = "default-src 'none'"
@@ -53,8 +54,8 @@ class Answer:
 
 
 class Site(Protocol):
-    """Answers the requests, which come in several threads. `name` is the path after the token; an answer of None stands
-    for a missing page."""
+    """What answers the requests to the server, which come in several threads. `name` is the path after the token; the
+    answer None means that there is no such page."""
 
     def get(self, name: str) -> Answer | None:
         """Answer a request for a page."""
@@ -64,7 +65,7 @@ class Site(Protocol):
 
 
 class Server(ThreadingHTTPServer):
-    """The server; `address` is its address, with the token."""
+    """The web server of one walk; `address` is its address with the token."""
 
     def __init__(self, site: Site, port: int) -> None:
         """`port` 0 stands for any free port. Raises UsageError if the port is not available."""
@@ -133,10 +134,10 @@ class _Handler(BaseHTTPRequestHandler):
         """The fields of the form that was sent; None if it is refused."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal()) or len(length) > 9 or int(length) > MOST_BYTES:
-            self._refuse(413, f"a form has a length of at most {MOST_BYTES} bytes")
+            self._refuse(413, f"the form has no length, or one of more than {MOST_BYTES} bytes")
             return None
         if self.headers.get_content_type() != "application/x-www-form-urlencoded":
-            self._refuse(415, "a form is sent as application/x-www-form-urlencoded")
+            self._refuse(415, "the form was not sent as application/x-www-form-urlencoded")
             return None
         body = self.rfile.read(int(length)).decode("ascii", "replace")
         return dict(urllib.parse.parse_qsl(body, keep_blank_values=True))

@@ -72,7 +72,7 @@ class WalkSite:
             self._tell(saved_line(path))
 
     def _mark(self) -> str:
-        """What identifies the walk up to here."""
+        """The text that identifies the walk up to its present state."""
         return f"{hash(self.walk.trace.states if self.walk.has_begun else ()) & (1 << 64) - 1:016x}"
 
     # ------------------------------------------------------------------------------------------------------------ pages

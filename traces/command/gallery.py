@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(words: tuple[str, ...]) -> list[Failure]:
-    """The failures that the words name. Raises UsageError."""
+    """The known failures that the words of the command line name. Raises UsageError."""
     for word in words:
         named = [failure for failure in failures() if failure.is_called(word)]
         if not named:

@@ -36,7 +36,7 @@ def look_of(arguments: argparse.Namespace) -> Look:
     """Return the width and the colours that the options name, or those of the terminal."""
     is_terminal = sys.stdout.isatty()
     if arguments.width is not None and arguments.width < 1:
-        raise UsageError(f"--width {arguments.width}: give at least one column")
+        raise UsageError(f"--width {arguments.width}: too narrow; give at least one column")
     width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
     is_coloured = table.is_wanted(arguments.color, is_terminal, os.environ)
     return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)

@@ -83,7 +83,7 @@ LEAST_WIDTH = 104.0
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a fragment."""
+    """A rectangle in the drawing of a lane (a `Fragment`)."""
 
     left: float
     top: float
@@ -93,7 +93,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Fragment:
-    """The drawn content of a lane. `things` maps each item to its position and its content."""
+    """The drawing of a lane after a step. `things` maps each item to its position and its content."""
 
     parts: tuple[Element, ...]
     width: float
@@ -215,7 +215,7 @@ LANE_GAP = 14.0
 
 @dataclass(frozen=True)
 class Column:
-    """The position of a lane."""
+    """The horizontal position and the width of a lane in a drawing."""
 
     left: float
     width: float
@@ -270,7 +270,7 @@ class Drawing:
         )
 
     def events(self, position: int) -> tuple[Element, float]:
-        """The arrows and marks of a step, one below the other from vertical position 0 downwards; their height."""
+        """The arrows and marks of a step, one below the other from vertical position 0 downwards; and their height."""
         moment = self.scene.moments[position]
         drawn = [self._arrow(arrow, line) for line, arrow in enumerate(moment.arrows)]
         drawn += [self._mark(mark, line) for line, mark in enumerate(moment.marks, len(drawn))]
@@ -315,7 +315,7 @@ class Drawing:
         )
 
     def label(self, position: int, top: float) -> tuple[Element, float]:
-        """The number of a step, its words, and its name, in the first column; their height."""
+        """The label of a step in the first column: its number, its words and its name; and the height of the label."""
         lines, y = _label(self.scene.moments[position]), top + LINE_HEIGHT
         number = element("text", str(position), x=LABEL_LEFT - 8, y=y, class_="number", text_anchor="end")
         texts = (
@@ -360,7 +360,7 @@ class Drawing:
     # ------------------------------------------------------------------------------------------------------- the ladder
 
     def ladder(self) -> tuple[Element, float]:
-        """All steps, one below the other, each as a group with its own identifier; their height."""
+        """All steps, one below the other, each as a group with its own identifier; and the height of all."""
         rows, tops, top = [], [], TITLE_HEIGHT
         for position in range(len(self.scene.moments)):
             chosen = self.changed_lanes(position)
@@ -399,7 +399,8 @@ class Drawing:
 
 
 def _label(moment: Moment) -> list[tuple[str, str]]:
-    """The lines of a step's label, each with its class: its words, and the name of its action with the arguments."""
+    """The lines of a step's label: the step in words, and the name of its action with the arguments. Each line has its
+    class for the style sheet."""
     words = lines_of(moment.words, LABEL_CHARACTERS)
     name = [] if moment.words == moment.step else _name(moment.step)
     return [*(("words", line) for line in words), *(("step", line) for line in name)] or [("step", "")]
@@ -497,7 +498,7 @@ def step_svg(scene: Scene, position: int) -> str:
 # --------------------------------------------------------------------------------------------------------------- pixels
 
 ZOOM = 2
-"""Pixels per unit of the drawing, enough for print."""
+"""The pixels of a PNG per unit of the drawing: enough for print."""
 
 
 def png(svg: str) -> bytes:

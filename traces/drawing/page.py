@@ -56,7 +56,7 @@ class PageText:
     """For each variable, the labels of its indices."""
 
     about: Sequence[Content] = ()
-    """The first content beside the steps."""
+    """The content that comes first beside the steps of the page."""
 
 
 def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str | None = None) -> Page:
@@ -129,8 +129,8 @@ def _controls(last: int) -> Element:
 
 
 def ladder(scene: Scene, address: str = "#step=") -> Element:
-    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step, whose link is
-    `address` and its number."""
+    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step. The link of an item
+    is `address` and the number of the step."""
     rows = (_row(scene, position, moment, address) for position, moment in enumerate(scene.moments))
     names = element("div", *(element("span", name) for name in scene.lanes), class_="lanes", aria_hidden="true")
     return element(
@@ -188,7 +188,7 @@ def _mark(scene: Scene, mark: Mark) -> Element:
 
 
 def state_place() -> Element:
-    """Return the place in which the script shows the state after a step."""
+    """Return the element in which the script of the page shows the state after a step."""
     return element(
         "section",
         element("h2", "", id="state-title", aria_live="polite"),
@@ -200,7 +200,7 @@ def state_place() -> Element:
 
 
 def variables_place() -> Element:
-    """Return the place in which the script lists the variables of the state."""
+    """Return the element in which the script of the page lists the variables of the state."""
     return element("details", element("summary", "All variables of the model"), table((), (), id="variables"))
 
 
@@ -221,7 +221,7 @@ def _aside(scene: Scene, text: PageText) -> Element:
 
 
 def _legend(scene: Scene) -> Element:
-    """The signs that occur in these lanes, each with its meaning."""
+    """The legend of a page: the signs that occur in the lanes of the scene, each with its meaning."""
     lanes = {lane for moment in scene.moments for lane in moment.lanes}
     signs = [CHANGED]
     signs += OF_BROKERS if any(lane.role == "leader" for lane in lanes) else ()
@@ -299,7 +299,7 @@ def _what_happened(trace: Trace) -> list[Content]:
 
 
 def _why(trace: Trace) -> list[Content]:
-    """The property, and the part of it that is false."""
+    """The explanation of the failure: the property, and the part of the property that is false."""
     prop = trace.prop
     if prop is None:
         return []

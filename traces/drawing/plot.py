@@ -23,7 +23,8 @@ MOST = 60
 
 @dataclass(frozen=True)
 class Curve:
-    """One cell: its name, its value in each state, and its range. A flag is either true or false."""
+    """The curve of one cell: its name, its value in each state, and its range. A flag is a cell that is true or
+    false."""
 
     name: str
     values: tuple[int, ...]
@@ -78,7 +79,7 @@ BAR, NONE = "#", "."
 
 
 def lines_of(curves: Curves) -> list[str]:
-    """Return the plot as lines; of several states at one place, the last state counts."""
+    """Return the plot as lines of text; if several states are at one place of the axis, the last one is shown."""
     last = {place: state for state, place in enumerate(curves.places)}
     width = max(len(_text(curve, state)) for curve in curves.curves for state in last.values())
     names = max(len(curves.across), *(len(curve.name) for curve in curves.curves))

@@ -27,7 +27,7 @@ from isrcheck.traces.kafka.failures import Loss, find_loss
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a failure."""
+    """What caused a failure, by which failures are distinguished: false expressions, faults and actions."""
 
     broken: tuple[str, ...]
     """The expressions that make the property false, from the outermost to the innermost."""

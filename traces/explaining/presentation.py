@@ -55,17 +55,17 @@ class ActionsOfModel(Protocol):
 
 
 class Room(NamedTuple):
-    """What presents the traces of a model."""
+    """The modules that present the traces of a model: as a table, and in words."""
 
     lanes: LanesOfModel
     actions: ActionsOfModel | None
-    """None: the actions of the model have no words."""
+    """The module with the words of the model's actions; None: the actions have no words."""
     headline: Callable[[Trace, str], str | None]
     """Returns what goes wrong in a trace, and how; None for a property without words."""
 
 
 def room_of(instance: Instance) -> Room:
-    """Return what presents the traces of a model."""
+    """Return the modules that present the traces of a model."""
     if "late_marker_coordinator_epoch" in instance.layouts:  # other models do not load that of the transactions
         from isrcheck.traces.transactions import actions as transaction_actions
         from isrcheck.traces.transactions import lanes as transaction_lanes
@@ -112,7 +112,7 @@ def _headline(trace: Trace) -> str:
 
 
 def _how(trace: Trace) -> str:
-    """How the failure comes about: by the last step, or by the steps that are repeated for ever."""
+    """How the failure comes about, in words: by the last step, or by the steps that are repeated for ever."""
     if trace.loop is None:
         return _last_step(trace)
     repeated = trace.length - trace.loop

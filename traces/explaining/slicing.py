@@ -45,7 +45,7 @@ class Slice:
     left_out: tuple[int, ...]
     """The removed steps."""
     outside: frozenset[int]
-    """Those removed steps that lie outside the causal cone."""
+    """The removed steps that lie outside the causal cone."""
     is_minimal: bool
     """Whether every single step and every pair of steps was tried, and none can be removed."""
 
@@ -181,7 +181,7 @@ class _StepRemoval:
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """Return `kept` without every removable block of `size` steps, tried from the end to the beginning."""
+        """Return `kept` without the removable blocks of `size` steps, which are tried from the end to the beginning."""
         end = len(kept)
         while end > 0 and self.taken < MOST_TAKEN:
             end = min(end, len(kept))

@@ -76,7 +76,8 @@ def certify(trace: Trace) -> None:
 
 
 def _certify_error(trace: Trace) -> None:
-    """Check that the error occurs at the end of the trace, and at no earlier position. Raises FalseTraceError."""
+    """Check that the error that the trace names occurs at its end, and at no earlier position. Raises
+    FalseTraceError."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise FalseTraceError(
             f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}"
@@ -416,7 +417,7 @@ def _what_fails(trace: Trace, prop: Property) -> str:
 
 
 def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
-    """How the loop is fair to each group of steps."""
+    """Sentences that say how the loop is fair to each group of steps."""
     groups = groups_of(trace.instance, prop)
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
@@ -435,7 +436,7 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of the groups that are `idle`: no step of them is taken. Those of the same actions share one name."""
+    """The names of the groups in `idle`, of which no step is taken. Groups with the same actions share one name."""
     for (actions, each), members in groupby(idle, _kind):
         alike = list(members)
         others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
@@ -465,7 +466,7 @@ class Continuations:
     the property is true."""
 
     is_possible: bool | None
-    """Whether the property can become true; None: the limit ended the search."""
+    """Whether the property can become true; None if the limit ended the search."""
     states: frozenset[Cells]
 
 
@@ -493,7 +494,7 @@ def continuations(
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:
-    """Whether it is certain that no path leads from each state of a path to a state in which `prop` is true."""
+    """For each state of a path: whether it is certain that no path leads from it to a state in which `prop` is true."""
     stuck: frozenset[Cells] = frozenset()
     for position in reversed(range(len(states))):
         following = continuations(instance, prop, states[position], stuck)

@@ -84,8 +84,8 @@ DRAFT = ".draft-"
 
 
 def draft_in(folder: Path) -> Path:
-    """Return a path for a draft at which no other user can have put a file or a link, even in a folder that others can
-    write to."""
+    """Return a path for an unfinished file (a draft), at which no other user can have put a file or a link, even in a
+    folder that others can write to."""
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
 
 
@@ -204,7 +204,7 @@ def read(path: Path, model: Model | None = None) -> Trace:
 
 @contextlib.contextmanager
 def blaming(part: object) -> Iterator[None]:
-    """Put the name of a file, or of a part of it, before the message of a UsageError."""
+    """Put `part`, the name of a file or of a part of a file, before the message of a UsageError."""
     try:
         yield
     except UsageError as error:
@@ -278,7 +278,7 @@ MOST_TEXT = 4096
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a trace file."""
+    """The header of a trace file: model, configuration, property, verdict and command."""
 
     model: str
     digest: str
@@ -384,7 +384,7 @@ def _contents(contents: Contents, cells: Sequence[int]) -> Any:
 
 
 def _member(contents: Contents, value: int) -> Any:
-    """An element of a set or a queue as ITF."""
+    """An element of a set or of a queue, as a value of ITF."""
     return _atom(contents.element, value, spelled_value(contents.element, value))
 
 
@@ -755,7 +755,7 @@ def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
 
 @dataclass(frozen=True)
 class Recheck:
-    """Whether a trace is still possible, and why."""
+    """The result of `recheck`: whether a trace is still possible under the current model, and why."""
 
     is_possible: bool
     says: str

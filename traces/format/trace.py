@@ -54,14 +54,14 @@ def spelled_arguments(instance: Instance, step: Step) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """States and the steps between them; the verdict is on the property in the last state or on the last step."""
+    """A trace: states, the steps between them, and a verdict on a property in the last state or on the last step."""
 
     instance: Instance
     states: tuple[Cells, ...]
     """State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE."""
     steps: tuple[Step, ...]
     property_name: str | None
-    """None for a plain behaviour, which has no verdict either."""
+    """The name of the property; None for a plain behaviour, which has no verdict either."""
     verdict: str | None
     command: str
     """The command that reproduces the trace."""
@@ -178,7 +178,8 @@ class NoErrorError(AssertionError):
 
 @dataclass(frozen=True)
 class Error:
-    """The source of an error: the step after the last state, or otherwise the property that cannot be evaluated."""
+    """An error at the end of a trace, and its source: the step after the last state, or a property that cannot be
+    evaluated."""
 
     step: Step | None
     property_name: str | None
@@ -187,7 +188,8 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """The states along a path, and the steps between them; `erring` is a last step that causes an error, or None."""
+    """A path of a model: its states, and the steps between them; `erring` is a last step that causes an error, or
+    None."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]

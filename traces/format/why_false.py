@@ -31,7 +31,7 @@ MOST_READINGS = 12
 
 @dataclass(frozen=True)
 class Binding:
-    """A name and its value, and both as text."""
+    """A name that is bound to a value (a parameter, or a variable of `all` or `any`), the value, and both as text."""
 
     name: str
     value: int
@@ -45,9 +45,9 @@ class Reason:
     source: str
     truth: bool
     bindings: tuple[Binding, ...] = ()
-    """The bindings under which it has that value."""
+    """The bindings of names under which the expression has that value."""
     conditions: tuple[str, ...] = ()
-    """The conditions under which it has that value."""
+    """The conditions under which the expression has that value."""
     readings: tuple[str, ...] = ()
     """The cells that the expression itself reads."""
     deeper: tuple[Reason, ...] = ()
@@ -77,7 +77,7 @@ class Reason:
 
     @property
     def where(self) -> str:
-        """The bindings, as the end of a sentence."""
+        """The names and their values, as the end of a sentence."""
         return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
@@ -186,7 +186,7 @@ def _scope(instance: Instance, function: Function, arguments: Iterable[Argument 
 
 
 class _Scope(Evaluation):
-    """One call of a routine, which is explained by the expressions that decide its value."""
+    """One call of a routine of the model; the call is explained by the expressions that decide its value."""
 
     instance: Instance
     returned: ir.Expression
@@ -225,7 +225,7 @@ class _Scope(Evaluation):
     # ----------------------------------------------------------------------------------------------------------- values
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression as it is written; it reads in the order in which Python reads."""
+        """The value of an expression as it is written; cells are read in the order in which Python reads them."""
         match expression:
             case ir.CollectiveExpression():
                 for part in parts(expression):  # the core may read them in another order, or not all of them
@@ -241,14 +241,14 @@ class _Scope(Evaluation):
         return super().value(expression)
 
     def place(self, cell: ir.Cell) -> tuple[list[int], int]:
-        """The place of a cell, which is about to be read."""
+        """The place of a cell; note that the cell is read."""
         state, place = super().place(cell)
         assert isinstance(state, _State)
         self.reads[state.name, place] = state
         return state, place
 
     def read(self) -> tuple[str, ...]:
-        """The cells, sets and queues that were read, with their values."""
+        """The cells, sets and queues that were read so far, with their values."""
         read = (
             f"{name}.{cell} = {value}"
             for (name, place), state in self.reads.items()

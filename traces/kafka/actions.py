@@ -244,7 +244,7 @@ def _reassign(s: State, target: Flags) -> str:
 
 
 def _decides(text: Callable[[StepContext], str] | str) -> MessageFinder:
-    """The controller decides something, and may elect a leader."""
+    """The words for a step in which the controller decides something, and may elect a leader."""
 
     def decide(context: StepContext) -> Events:
         said = text if isinstance(text, str) else text(context)
@@ -403,7 +403,7 @@ def _stops_while_it_fetches(word: str) -> MessageFinder:
 # ---------------------------------------------------------------------------------------------------------- the actions
 
 RESPONSE_KEY = ("leader", "follower")
-"""The arguments that identify a response to a fetch."""
+"""The names of the arguments that identify a response to a fetch."""
 
 SHUTDOWN = in_turn(sent("broker", "controller", "controlled shutdown"), _decides_at_most(_elected))
 
@@ -726,7 +726,7 @@ def _is_elected(context: StepContext) -> Events:
 
 
 def _truncated(context: StepContext) -> Events:
-    """An event for each log that was truncated."""
+    """The events of a step that truncates logs: one for each truncated log."""
     for r in range(context.after.replicas):
         old, new = context.before.log_end_offset[r], context.after.log_end_offset[r]
         if new < old:
@@ -872,5 +872,5 @@ def _late_messages(trace: Trace) -> int:
 
 
 def _moment(s: State) -> tuple[int, int]:
-    """The epochs of the controller, by which two moments are distinguished."""
+    """The epochs of the controller in a state; two states with the same epochs count as one moment."""
     return int(s.controller_epoch), int(s.controller_partition_epoch)

@@ -38,7 +38,8 @@ from isrcheck.traces.lanes.scene import takes
 
 
 class Timeline:
-    """A trace, which answers in which step something changed. State 0 is the initial state, state n follows step n."""
+    """A trace of Kafka, with methods that find the step in which something changed. State 0 is the initial state, state
+    n follows step n."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -80,7 +81,7 @@ class Timeline:
         return self.sending(record, appended) + (f", copied {self.when(copied)}" if is_copy else "")
 
     def was_held(self, record: int) -> bool:
-        """Whether any broker ever had a record."""
+        """Return whether any broker ever had the record."""
         return any(model.holds_record(s, r, record) for s in self.states for r in range(s.replicas))
 
     def sending(self, record: int, appended: int | None) -> str:
@@ -232,7 +233,8 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 
 @dataclass(frozen=True)
 class Loss:
-    """An entry, and the numbers of the steps that promised it, removed the relevant copy, and broke the promise."""
+    """The loss of an entry of a log: the entry, and the numbers of the steps that promised to keep it, removed the
+    relevant copy, and broke the promise."""
 
     record: int
     """The entry: a record, or the marker of a transaction."""
@@ -262,7 +264,8 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
+    """Return the loss that makes the property false, or None. `numbers` are the values of the property's variables for
+    which it is false."""
     name, last = timeline.trace.property_name, timeline.last
     if name in ("acked_not_lost", CLAIM) and "record" in numbers:
         record, broker, promise, outcome = numbers["record"], last.controller_leader, "acknowledged", "lost"
@@ -352,7 +355,8 @@ def permitting(trace: Trace) -> list[str]:
 
 
 def _promised_acks(trace: Trace) -> tuple[str, str] | None:
-    """The value of acks on which a property of acknowledged records rests: its name, and as the user writes it."""
+    """The value of acks on which a property of acknowledged records rests: the name of the value, and the value as the
+    user writes it."""
     entry = trace.instance.model.entries.get("acks")
     rests_on_acks = trace.property_name in ("acked_not_lost", CLAIM)
     if not rests_on_acks or entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
@@ -470,7 +474,7 @@ def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
 
 
 def _shown(timeline: Timeline, r: int, offset: int) -> str:
-    """The name of an entry in the last state."""
+    """The name of the entry of replica `r` at `offset` in the last state."""
     return name_entry(timeline.last, timeline.last.log_record[r][offset])
 
 
@@ -597,7 +601,7 @@ def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
 
 
 def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapping[str, int]) -> str | Words | None:
-    """Words with the values of the variables that they take; None if one has no value."""
+    """The words, with the values of the variables filled in; None if a variable has no value."""
     if not takes(words) <= numbers.keys():
         return None
     if isinstance(words, str):
@@ -677,7 +681,7 @@ def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> 
 
 
 def _elected(timeline: Timeline, loss: Loss) -> str:
-    """What makes the broker the leader in the last step, as a participle."""
+    """How the last step makes the broker the leader, as a participle such as `elected`."""
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     is_new = before.controller_leader != loss.broker == after.controller_leader
     return "elected" if is_new else "the leader again"

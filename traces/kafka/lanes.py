@@ -205,7 +205,7 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
 
 
 def _filled(lane: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """The items of a lane in lines of this width, as far as they fit."""
+    """The items of a lane, put into lines of at most this width where possible."""
     lines: list[str] = []
     for item in lane:
         if lines and len(lines[-1]) + 1 + len(item) <= width:
@@ -409,7 +409,7 @@ def _stop(s: State, r: int) -> Iterator[Item]:
 
 
 def _progress(s: State, r: int) -> Iterator[Item]:
-    """How far a running broker is behind the controller; with ZooKeeper, this matters for leaders only."""
+    """How far what a running broker knows is behind the controller; with ZooKeeper, this matters for leaders only."""
     if not s.is_up[r]:
         return
     epoch = s.partition_epoch[r]
@@ -524,7 +524,7 @@ def news_of_clients(before: State | None, s: State) -> list[str]:
 
 
 def _news(before: State | None, s: State, phrases: Callable[[State], list[str]]) -> list[str]:
-    """The phrases that are true now, and were not true before."""
+    """The phrases that hold in this state and did not hold in the state before."""
     earlier = [] if before is None else phrases(before)
     return [phrase for phrase in phrases(s) if phrase not in earlier]
 

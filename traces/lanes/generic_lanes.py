@@ -49,7 +49,8 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
 
 
 def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]]]]:
-    """For each column, its fields, each with the index of the column's element; of shared fields, the whole."""
+    """The fields of each column. A field of a lane comes with the index of the lane's element, a shared field as a
+    whole."""
     domain = lane_domain(instance)
     shared = _shared(instance, domain)
     lanes = [layout for layout in instance.layouts.values() if layout not in shared]
@@ -115,7 +116,7 @@ def is_one_value(layout: FieldLayout) -> bool:
 
 
 def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:
-    """Return these fields of a state (None: all), one per line."""
+    """Return the given fields of a state (None: all fields), one per line."""
     shown = instance.layouts.values() if layouts is None else layouts
     texts = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
     width = max(len(name) for name, _ in texts)

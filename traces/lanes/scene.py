@@ -30,7 +30,7 @@ FAULT, ELECTION, NOTE = "fault", "election", "note"
 
 @dataclass(frozen=True)
 class Cell:
-    """One offset of a log: its entry, and the leader epoch in which the entry was written (None: none).
+    """One offset of a log, as it is drawn: its entry, and the leader epoch in which the entry was written (None: none).
 
     `kind` is `record`, `marker`, or, for an offset without an entry, `deleted`, `missing` or `free`.
     """
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lane:
-    """The content of one column after a step."""
+    """The content of one lane (a column of the drawing) after a step."""
 
     title: str = ""
     role: str = ""
@@ -86,13 +86,13 @@ class Fate:
 
     @property
     def text(self) -> str:
-        """The words of the fate in one line."""
+        """The words of the record's fate in one line."""
         return ", ".join(word for word, _ in self.words)
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A step and the state after it."""
+    """A step and the state after it, as they are drawn."""
 
     step: str
     """For state 0, a description of the initial state."""
@@ -240,7 +240,7 @@ Text = str | Callable[[StepContext], str]
 
 @dataclass(frozen=True)
 class ActionView:
-    """Everything shown about an action: its words, its messages, and its part in failures."""
+    """What is shown about an action of a model: its words, its messages, and its part in failures."""
 
     words: str | Callable[..., str]
     """A clause that says which participant does what to which, with the arguments in braces; or a function of the state

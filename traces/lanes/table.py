@@ -213,7 +213,7 @@ class Ink:
 
 @dataclass(frozen=True)
 class Look:
-    """The width of a view, and its colours."""
+    """How a view is printed: its width, and its colours."""
 
     width: int = WIDTH
     ink: Ink = Ink()

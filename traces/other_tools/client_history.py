@@ -1,6 +1,6 @@
 """What the clients of a partition did and saw in a trace of the model `cap`, for checkers of consistency.
 
-The lines of JSON are one event each, with the numbers and names of Jepsen and Knossos.
+Each line of JSON is one event, in the notation of Jepsen and Knossos.
 """
 
 from __future__ import annotations

@@ -300,7 +300,9 @@ def _read_tlc(document: Mapping[str, Any]) -> ForeignTrace:
         match entry:
             case [int(number), dict(state)]:
                 if number in numbered:
-                    raise UsageError(f"it has two states {number}, so several traces; give a file with one trace")
+                    raise UsageError(
+                        f"two of its states have the number {number}, so it is several traces; give a file with one"
+                    )
                 numbered[number] = _tlc_state(position, state)
             case _:
                 raise UsageError(f"state {position} is not a pair of a number and an object; the trace is damaged")
@@ -353,7 +355,7 @@ def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, wid
     `step`, the variables of one state. Raises UsageError if the trace has no such step."""
     last = len(foreign.states) - 1
     if step is not None and not -last - 1 <= step <= last:
-        raise UsageError(f"--step {step}: the trace has the steps 0..{last}")
+        raise UsageError(f"--step {step}: no such step; the trace has the steps 0..{last}")
     heading = textwrap.wrap(f"{foreign.source}, {last} steps", max(width, NARROWEST))
     if step is not None:
         body = _state(foreign, step % (last + 1), width)

@@ -30,12 +30,12 @@ def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -
 
 
 def alone(files: Mapping[str, Page | str]) -> dict[str, str]:
-    """Return the texts of these files; each page is self-contained."""
+    """Return the texts of the given files; each page is self-contained."""
     return {name: file.alone() if isinstance(file, Page) else file for name, file in files.items()}
 
 
 def sharing(files: Mapping[str, Page | str]) -> dict[str, str]:
-    """Return the texts of these files; the pages share one style sheet and one script, which are files, too."""
+    """Return the texts of the given files; the pages share one style sheet and one script, which are files, too."""
     pages = {name: page for name, page in files.items() if isinstance(page, Page)}
     styles = dict.fromkeys(style for page in pages.values() for style in page.styles)
     scripts = dict.fromkeys(script for page in pages.values() for script in page.scripts)

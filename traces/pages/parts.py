@@ -12,8 +12,8 @@ from isrcheck.traces.pages.shell import Page, text_page
 def table(
     columns: Iterable[Content], rows: Iterable[Iterable[Content]], caption: str = "", **attributes: str | float | None
 ) -> Element:
-    """Make a table with these headings, if there are any, and rows of cells. A cell that is a `th` or a `td` already
-    stays as it is. Attributes are those of the table's body, which a script may fill."""
+    """Make a table with the given headings, if there are any, and rows of cells. A cell that is a `th` or a `td`
+    already stays as it is. Attributes are those of the table's body, which a script may fill."""
     headings = [_cell("th", cell, scope="col") for cell in columns]
     return element(
         "table",
@@ -66,7 +66,7 @@ class Entry:
 
 
 def index_of(title: str, about: Sequence[Content], entries: Sequence[Entry]) -> Page:
-    """Make the index of these pages; `about` is shown above them."""
+    """Make the index of the given pages; `about` is shown above them."""
     return text_page(title, [*about, element("ul", *map(_entry, entries), class_="entries")])
 
 

@@ -50,7 +50,7 @@ STYLE, SCRIPT = "style.css", "script.js"
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is not yet written."""
+    """The content of a page, from which its file is made."""
 
     title: str
     """The title of the page in the browser, before `- isrcheck`."""
@@ -132,12 +132,12 @@ class Page:
 
 
 def style_of(styles: Sequence[str]) -> str:
-    """Return the style of all pages, followed by these sheets."""
+    """Return the style that all pages have, followed by the given style sheets."""
     return "".join((_adaptive_colours(), beside(__package__, "page.css"), *styles))
 
 
 def script_of(scripts: Sequence[str]) -> str:
-    """Return the script of all pages, followed by these."""
+    """Return the script that all pages have, followed by the given scripts."""
     return "".join((beside(__package__, "theme.js"), *scripts))
 
 

@@ -49,7 +49,7 @@ class Difference:
 
     @cached_property
     def own_cells(self) -> tuple[int, int]:
-        """For each trace, the number of cells in its states that are missing from the other trace's states."""
+        """For each of the two traces, the number of cells in its states that the other trace's states do not have."""
         mine, theirs = _spelled(self.first, 0).keys(), _spelled(self.second, 0).keys()
         return len(mine - theirs), len(theirs - mine)
 
@@ -68,7 +68,7 @@ class Difference:
 
 
 def _settings(instance: Instance) -> dict[str, str]:
-    """The protocol, the configuration and the swapped actions, by name."""
+    """The settings of an instance by name: protocol, configuration and swapped actions."""
     swaps = {f"{action} of": origin for action, origin in instance.swaps.items()}
     return {"protocol": instance.protocol.name, **spell_configuration(instance), **swaps}
 

@@ -36,7 +36,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 class Options(OptionList):
-    """The list of possible next steps (or initial states); the footer of the screen shows its keys."""
+    """The list of possible next steps (or initial states). The footer of the screen shows the keys of the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 
@@ -83,7 +83,7 @@ class Explorer(App[None]):
         self.shown: list[Option] = []
 
     def compose(self) -> ComposeResult:
-        """The panels, from the walk so far to the next steps."""
+        """The panels of the screen, from the walk so far to the next steps."""
         yield Static(id="where", markup=False)
         with HorizontalScroll(id="past"), Vertical(id="lanes"):
             yield Static(id="titles", markup=False)
@@ -256,13 +256,14 @@ def verdicts_of(walk: Walk) -> Content:
 
 
 class Overlay(ModalScreen[None]):
-    """A screen on top of the walk; escape, g, v or q closes it."""
+    """A screen on top of the walk's screen; escape, g, v or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,g,v,q", "dismiss", "close")]
 
 
 class Guards(Overlay):
-    """Lists every action, the number of its enabled steps, and for each disabled step its first false guard."""
+    """A screen that lists every action, the number of its enabled steps, and for each disabled step its first false
+    guard."""
 
     def __init__(self, walk: Walk, action: str | None) -> None:
         super().__init__()
@@ -297,7 +298,7 @@ class Guards(Overlay):
 
 
 class WholeState(Overlay):
-    """Shows every field of the current state."""
+    """A screen that shows every field of the current state."""
 
     def __init__(self, walk: Walk) -> None:
         super().__init__()

@@ -179,7 +179,8 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequen
     position = number if number >= 0 else number + trace.length + 1
     if not 0 <= position <= trace.length:
         raise UsageError(
-            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
+            f"--step {number}: no such state; the trace has the states 0..{trace.length}; -1 is the last state,"
+            " -2 the state before it"
         )
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     lines = fitted([heading(trace.instance), "", step, ""], look.width)
@@ -210,7 +211,8 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false here, each with the reason, and those that are reached."""
+    """Lines about the properties that are false in this state, each with the reason, and about those that are
+    reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
@@ -307,7 +309,7 @@ def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None
 
 
 def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
-    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
+    """The one field from which the values of all given expressions come, or None. The constant NONE is ignored."""
     layouts = [
         _layout(instance, expression)
         for expression in expressions
@@ -320,6 +322,6 @@ def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLa
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:
-    """The form in which the values of a field are printed."""
+    """What decides how the values of a field are printed; fields with equal results print alike."""
     values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

@@ -61,8 +61,8 @@ class PropertyStatus:
 
 TITLES: Mapping[str, Callable[[PropertyStatus], bool]] = {
     "true": lambda status: status.prop.kind in INDUCTIVE,
-    "of endless behaviours, so not judged on a path": lambda status: status.prop.kind in LIVENESS,
-    "not known to be stuck": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
+    "about endless behaviours, which a walk cannot violate": lambda status: status.prop.kind in LIVENESS,
+    "not known to have become impossible": lambda status: status.prop.kind is Kind.ALWAYS_POSSIBLE,
     "reached": lambda status: status.verdict == REACHED,
     "not reached here": lambda status: status.prop.kind is Kind.SOMETIMES,
 }
@@ -107,7 +107,7 @@ class Walk:
                 "the trace starts in a state that may be unreachable; give a trace that starts in an initial state"
             )
         if step is not None and not 0 <= step <= trace.length:
-            raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
+            raise UsageError(f"--step {step}: no such step; the trace has the steps 0..{trace.length}")
         if trace.erring is not None and step == trace.length:
             raise UsageError(f"--step {step}: the step causes an error, so no state follows it; give an earlier step")
         walk = cls(trace.instance, command)
@@ -126,12 +126,12 @@ class Walk:
 
     @property
     def position(self) -> int:
-        """The number of steps taken."""
+        """The number of steps from the beginning of the walk to the current state."""
         return max(0, self.place)
 
     @property
     def last(self) -> int:
-        """The number of steps that were taken, with those that were undone."""
+        """The number of steps in the walk, including the steps that were undone."""
         return len(self._visits) - 1
 
     @property
@@ -288,8 +288,8 @@ class Walk:
         return min(now, key=gravity, default=None)
 
     def verdict_lines(self) -> list[tuple[str, str]]:
-        """Return lines about the properties here, each with a verdict that it reports or "": those that are false come
-        first, with their reasons."""
+        """Return lines about the properties in the current state, each with the verdict that the line reports, or "".
+        False properties come first, with their reasons."""
         lines: list[tuple[str, str]] = []
         others: dict[str, list[str]] = {title: [] for title in TITLES}
         for status in sorted(self.statuses(), key=gravity):
@@ -329,7 +329,7 @@ def saved_line(path: Path) -> str:
 
 
 def gravity(status: PropertyStatus) -> int:
-    """Return the place of a verdict in a list with the worst first."""
+    """Return the place of a verdict in a list that has the worst verdicts first."""
     return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
 
 

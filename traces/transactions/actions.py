@@ -55,7 +55,7 @@ def _marker(s: State) -> str:
 
 
 def _end(s: State, producer: int) -> str:
-    """The outstanding request of a producer: EndTxn."""
+    """What the producer asks for in the EndTxn request that it awaits an answer to: `commit` or `abort`."""
     return "commit" if s.phase[producer] == Phase.COMMITTING else "abort"
 
 
@@ -305,7 +305,7 @@ def headline(trace: Trace, how: str) -> str | None:
 
 
 def _torn(trace: Trace, transaction: int, partition: int) -> str:
-    """What is wrong with the record of a transaction at a partition: it is read, or missing."""
+    """What is wrong with the record of a transaction at a partition, in words: the record is read, or missing."""
     last = trace.named_states[-1]
     record = f"the record of transaction {spell_element(transaction)}"
     if not shows_only_committed(last):

@@ -78,7 +78,7 @@ def timers_of(
 
 @dataclass(frozen=True)
 class Process:
-    """The state that a crash loses."""
+    """What a broker holds in memory, so that a crash loses it."""
 
     log: Log
     partition: Partition
@@ -118,7 +118,7 @@ class Broker(Part):
         return self._processes if self.running else 0
 
     def start_up(self) -> None:
-        """Start a process from the contents of the disk. Errors: `ClusterError` if one runs; `StorageError`."""
+        """Start a process from the contents of the disk. Errors: `ClusterError` if a process runs; `StorageError`."""
         if self.running is not None:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
         log = Log(self.storage, self._switches, self._bug)
@@ -144,7 +144,7 @@ class Broker(Part):
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
-        """Take the role that `Start` gives to this broker in a stable cluster. Called only at the start of a run."""
+        """Become leader or follower as `Start` says for this broker. Called only at the start of a run."""
         process, start = self._must_run(), self._start
         if isinstance(self._controller, QuorumController):
             self.kraft.apply_metadata(self._controller.image)
@@ -160,7 +160,8 @@ class Broker(Part):
 
     @property
     def kraft(self) -> KraftReplicaManager:
-        """The running process, as one of a KRaft cluster. Errors: `ClusterError` if none runs, or without KRaft."""
+        """The running process, typed as a process of a KRaft cluster. Errors: `ClusterError` if no process runs, or the
+        cluster has no KRaft controller."""
         manager = self._must_move().replica_manager
         if not isinstance(manager, KraftReplicaManager):
             raise ClusterError(
@@ -169,7 +170,7 @@ class Broker(Part):
         return manager
 
     def crash(self) -> None:
-        """End the process at once. Errors: `ClusterError` if none runs."""
+        """End the process at once. Errors: `ClusterError` if no process runs."""
         self._must_run()
         self.running, self.is_frozen, self.has_stopped_cleanly = None, False, False
 
@@ -199,14 +200,13 @@ class Broker(Part):
         self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report to the controller the directory of the replica; the controller knows a different one.
-        Errors: `ClusterError` if no process runs.
-        """
+        """Report to the controller in which directory the replica is; the controller has recorded a different
+        directory. Errors: `ClusterError` if no process runs."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:
-        """Freeze the process until it is thawed. Errors: `ClusterError` if none runs, or it is frozen already."""
+        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs, or it is frozen already."""
         self._must_move()
         self.is_frozen = True
 
@@ -221,7 +221,7 @@ class Broker(Part):
         self._must_move().log.save_producers()
 
     def receive(self, message: Message) -> None:
-        """Handle a message that reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""
+        """Handle a message that reaches the process. Errors: `ClusterError` if no process runs, or it is frozen."""
         process, payload = self._must_move(), message.payload
         match payload:
             case LeaderAndIsr():
@@ -263,7 +263,7 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection of a request to the controller broke."""
+        """Give up a request to the controller because its connection broke."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):

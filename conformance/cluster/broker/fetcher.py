@@ -42,9 +42,8 @@ class Mode(Enum):
 
 @dataclass
 class PartitionFetchState:
-    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms;
-    `diverging` is the response according to which it still has to truncate (HW_FROM_DIVERGING_RESP).
-    """
+    """The state of the partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before`
+    in ms; `diverging` is the response according to which it still has to truncate (HW_FROM_DIVERGING_RESP)."""
 
     leader_epoch: int
     initial_offset: int
@@ -187,7 +186,8 @@ class FetcherThread(Part):
                 state.mode = Mode.FETCHING
 
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
-        """Truncate to where the logs diverge; the next fetch finds out whether they agree. Fact sheet 3.5."""
+        """Truncate the follower's log to where it diverges from the leader's; the next fetch finds out whether they
+        agree. Fact sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         divergence = response.diverging_epoch
         offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
@@ -197,7 +197,8 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
+        """Reset the fetch offset after a fetch that was out of range, without comparing epochs. Kafka:
+        fetchOffsetAndTruncate; fact sheet 2.5.
 
         An answer for an earlier assignment is dropped: Kafka holds a lock meanwhile, so it cannot get such an answer.
         """
@@ -240,7 +241,7 @@ class FetcherThread(Part):
 
 @dataclass(eq=False)
 class FetcherManager(Part):
-    """The fetchers; one has the partition while the broker follows a leader."""
+    """All fetchers of a broker; while the broker follows a leader, one of them fetches the partition."""
 
     broker: int
     _log: Log
@@ -256,7 +257,7 @@ class FetcherManager(Part):
         return dict(self._threads)
 
     def start_over(self, leader: int, leader_epoch: int) -> None:
-        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
+        """Follow the given leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
         In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch, and
         since 2.7 (ON_FETCH) by the fetch. Then only a log without any epoch is truncated here. (In Kafka, the thread

@@ -31,21 +31,21 @@ AskController = Callable[[BrokerHeartbeatRequest], int]
 
 @dataclass
 class MetadataCache:
-    """The metadata up to where a broker has read the log; None before it has read anything."""
+    """The metadata as of the last record of the metadata log that a broker has read; None before the first."""
 
     image: MetadataImage | None = None
 
 
 @dataclass(eq=False)
 class KraftPartition(Partition):
-    """One replica of the partition, in the role of the record that its broker has read last."""
+    """One replica of the partition, in the role that the last record read by its broker gives to it."""
 
     _metadata: MetadataCache
 
     def is_news(self, announced: LeaderAndIsr) -> bool:
-        """Whether a record is newer than what this broker knows, perhaps from an answer to AlterPartition; one that is
-        equally old replaces the leader's state in every release so far (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25).
-        """
+        """Whether a record is newer than what this broker knows, perhaps from an answer to AlterPartition; a record
+        that is equally old replaces the leader's state in every release so far (EQUAL_PARTITION_EPOCH_REPLACES, section
+        8.25)."""
         if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
         if announced.partition_epoch == self.partition_epoch:
@@ -76,7 +76,7 @@ class KraftPartition(Partition):
             self.maybe_increment_leader_high_watermark()
 
     def be_removed(self, partition_epoch: int) -> None:
-        """The partition is no longer assigned to this broker, which deletes its log. Kafka: Partition.delete."""
+        """Delete the log, because the partition is no longer assigned to this broker. Kafka: Partition.delete."""
         self._role, self.leader, self.leader_epoch = Role.NONE, None, NO_EPOCH
         self.partition_epoch, self.isr_state, self._remote = partition_epoch, IsrState(), {}
         self._replicas, self.leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
@@ -112,7 +112,7 @@ class KraftPartition(Partition):
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
-        """At most the number of assigned replicas, those included that are being added or removed."""
+        """min.insync.replicas, but at most the number of assigned replicas (with those being added or removed)."""
         if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
             return self._min_insync_replicas
         return super()._effective_min_isr()
@@ -157,7 +157,7 @@ class KraftReplicaManager(ReplicaManager):
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
     def begin_shutdown(self) -> None:
-        """From now on heartbeats ask for a controlled shutdown."""
+        """Ask for a controlled shutdown in every heartbeat from now on."""
         self._wants_to_shut_down = True
 
     def send_heartbeat(self, ask_controller: AskController) -> bool:

@@ -1,4 +1,4 @@
-"""What every part of a broker's process is given: the time, and the rules that it follows."""
+"""The base class of the parts of a broker's process, with the time and the rules that every part uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.conformance.cluster.network.network import Clock
 
 @dataclass(eq=False)
 class Part:
-    """A part of a broker, in one cluster."""
+    """The base class of the parts of a broker's process; all parts of one cluster share the time and the rules."""
 
     _clock: Clock
     _settings: Settings

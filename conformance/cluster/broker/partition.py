@@ -60,7 +60,7 @@ class ReplicaState:
 
 
 Answered = Callable[[AlterIsrResponse], None]
-"""Takes the answer to a proposal."""
+"""A function that takes the answer to a proposed ISR."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,12 @@ class IsrState:
 
     @property
     def is_inflight(self) -> bool:
-        """Whether a change is pending."""
+        """Whether a change of the ISR is proposed and not answered yet."""
         return self.proposed is not None
 
     def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
-        """The members of both ISRs: either may be the ISR of record, from which the next leader is elected. The other
-        rules are the mistakes that KIP-497 avoids.
-        """
+        """The members of the ISR of record and of the proposed one: the next leader is elected from one of them. The
+        other rules are the mistakes that KIP-497 avoids."""
         if self.proposed is None or rule is MaximalIsr.COMMITTED:
             return self.isr
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
@@ -100,7 +99,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the ISR; returns whether it was written."""
+        """Write the proposed ISR in ZooKeeper; returns whether it was written."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
@@ -177,7 +176,7 @@ class Partition(Part):
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker presumes leadership."""
+        """Whether this broker believes that it leads."""
         return self._role is Role.LEADER
 
     @property
@@ -245,7 +244,7 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Set up as if every follower had fetched at these offsets, the slow ones long ago (`Start`)."""
+        """Set up as if every follower had fetched at the given offsets, and the slow followers long ago (`Start`)."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
@@ -253,7 +252,8 @@ class Partition(Part):
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
-        """The error for a request with this leader epoch (None: without one); NONE: it is accepted. Fact sheet 2.2."""
+        """The error with which a request of this leader epoch (None: without an epoch) is refused; NONE if it is
+        accepted. Fact sheet 2.2."""
         if current_leader_epoch is not None:
             if current_leader_epoch < self.leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
                 return Errors.FENCED_LEADER_EPOCH
@@ -294,7 +294,8 @@ class Partition(Part):
         self._remote[follower] = new
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove all out-of-sync followers from the ISR, or propose it; return them. Fact sheet 4.1."""
+        """Remove all out-of-sync followers from the ISR, or propose their removal; return these followers. Fact sheet
+        4.1."""
         if not self.is_leader or self.isr_state.is_inflight:
             return frozenset()
         isr = self.isr_state.isr

@@ -84,7 +84,8 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answer the requests that the low watermark has reached, or all of them if this broker no longer leads."""
+        """Answer the DeleteRecords requests whose offset the low watermark has reached, or all if this broker no longer
+        leads."""
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)
@@ -98,7 +99,7 @@ class DeleteRecordsPurgatory:
 
 @dataclass(eq=False)
 class ConsumerRequests:
-    """What one broker answers to consumers."""
+    """The requests of consumers that one broker answers."""
 
     _partition: Partition
     _reply: Callable[[Message, Payload], None]
@@ -107,8 +108,8 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with the records from the position on that the consumer may read, however many there are; or with the
-        follower that is to serve it.
+        """Answer a consumer with all records that it may read from its position on; or with the follower from which it
+        has to read.
         """
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
@@ -147,7 +148,8 @@ class ConsumerRequests:
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
-        """Whether the follower in this rack has the position, as far as this leader knows.
+        """Whether the follower in the consumer's rack has the consumer's position in its log, as far as this leader
+        knows.
 
         Left out: a leader names no broker that it takes to be dead.
         """
@@ -248,7 +250,7 @@ class ReplicaManager(Part):
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Refuse fetches of another epoch that wait and, if another broker leads, waiting requests of clients."""
+        """Refuse the parked fetches of another epoch and, if another broker leads, the waiting requests of clients."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -390,7 +392,8 @@ class ReplicaManager(Part):
             self._reply(message, ProduceResponse(request.send, error, offset, log_start_offset))
 
     def _read(self, request: FetchRequest) -> FetchResponse:
-        """The answer to a follower's fetch. Kafka: Partition.readRecords; fact sheet 2.2, steps 1 to 6."""
+        """Read the log for a follower's fetch; return the response. Kafka: Partition.readRecords; fact sheet 2.2, steps
+        1 to 6."""
         log, fetch_offset = self._partition.log, request.fetch_offset
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:

@@ -41,7 +41,7 @@ OUTSIDE = "outside"
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
 
 Answered = Callable[[Payload | None], None]
-"""Takes the response to a request; None if its connection broke."""
+"""A function that takes the response to a request, or None if the connection of the request broke."""
 
 
 class OutsideClients:
@@ -79,7 +79,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """The connection of this request broke."""
+        """Answer None to the function that waits for this request, because its connection broke."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:
@@ -130,11 +130,13 @@ class Clients:
             self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)
         consumer = self.consumers[name]
         if consumer.isolation is not isolation:
-            raise ClusterError(f"consumer {name} has isolation {consumer.isolation.value}; use another name")
+            raise ClusterError(
+                f"consumer {name} exists already, with isolation {consumer.isolation.value}; use another name"
+            )
         return consumer
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """Ask a broker to move the log start up; returns the number of the request."""
+        """Ask a broker to delete the records below an offset (DeleteRecords); returns the number of the request."""
         number = len(self._deletes)
         self._network.send(ADMINISTRATOR, broker, DeleteRecordsRequest(number, before_offset))
         self._deletes.append(None)
@@ -164,7 +166,7 @@ class Clients:
         yield from ((OUTSIDE, *each) for each in self.outside.outstanding())
 
     def disconnected(self, client: str, request: int) -> None:
-        """The connection on which a client awaits the response to a request broke."""
+        """Tell a client that the connection on which it awaits the response to a request broke."""
         if client in self.producers:
             self.producers[client].disconnected(request)
         elif client == COORDINATOR:
@@ -177,4 +179,4 @@ class Clients:
 
     def _must_be_free(self, name: str) -> None:
         if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR, OUTSIDE}:
-            raise ClusterError(f"{name} is a client of another kind; use another name")
+            raise ClusterError(f"the name {name} belongs to a client of another kind; use another name")

@@ -68,12 +68,12 @@ class Consumer:
         return tuple(self._read)
 
     def fetch(self, broker: int, most: int | None = None, rack: int | None = None) -> int:
-        """Ask a broker for the next records, at most so many, as a consumer in this rack; returns the number of the
+        """Ask a broker for at most `most` of the next records, as a consumer in rack `rack`; returns the number of the
         message. Errors: `ClusterError` for a broker other than the one to which the consumer was sent.
         """
         if self.preferred_read_replica not in (None, broker):
             raise ClusterError(
-                f"consumer {self.name} reads from broker {self.preferred_read_replica}; ask that broker, or expire it"
+                f"consumer {self.name} reads from broker {self.preferred_read_replica}; fetch from it, or expire it"
             )
         request = ConsumerFetchRequest(self.position, self.isolation, self._sent_epoch, most, rack)
         return self._network.send(self.name, broker, request)
@@ -123,7 +123,7 @@ class Consumer:
             self._reset()
 
     def _reset(self) -> None:
-        """Ask the leader for the offset that auto.offset.reset names."""
+        """Ask the leader for the offset that auto.offset.reset selects: the first one, or the end."""
         kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
         kind = kinds.get(self._settings.auto_offset_reset)
         if kind is not None and self._leader is not None:

@@ -27,10 +27,10 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 @dataclass(frozen=True)
 class Sent:
-    """One produce request."""
+    """A produce request that the producer has sent, and what the producer knows of its outcome."""
 
     number: int
-    """It counts the requests of the producer from 0."""
+    """The number of this request among the producer's requests, from 0."""
     payload: str
     broker: int
     acks: Acks
@@ -42,7 +42,8 @@ class Sent:
     retry_of: int | None = None
     """The number of the first attempt; None for the first attempt itself."""
     outcome: Errors | None = None
-    """None before a response. NETWORK_EXCEPTION: the connection broke, and the record may have been written."""
+    """The error in the response; None before a response. NETWORK_EXCEPTION: the connection broke, and the record may
+    have been written."""
     offset: int = -1
     """-1 if unknown."""
 
@@ -82,7 +83,7 @@ class Numbered:
 
     @property
     def stamp(self) -> ProducerStamp:
-        """The latest stamp."""
+        """The stamp (producer id, epoch, sequence number) that the record has in its latest numbering."""
         return self.stamps[max(self.stamps)]
 
 
@@ -152,7 +153,8 @@ class Producer:
         return self._stamp(-1, is_transactional=True)
 
     def has_sent(self, payloads: Iterable[str]) -> int:
-        """Begin as if these records were acknowledged (`Start`); returns the producer's id."""
+        """Begin as if the producer had sent the given records and all were acknowledged (`Start`); returns the
+        producer's id."""
         for payload in payloads:
             self._numbered[self._sequence - (1 << 31)] = Numbered(payload, {0: self._stamp(self._sequence)}, True)
             self._sequence += 1
@@ -256,7 +258,8 @@ class Producer:
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """Take the next epoch; or a new producer id, and give up the records in flight."""
+        """After a loss of records, take the next epoch; or take a new producer id, and give up the records in
+        flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
@@ -265,7 +268,7 @@ class Producer:
             self.last_acknowledged_offset = -1
 
     def _numbers_anew(self, identity: Identity) -> None:
-        """Number the records in flight from 0, in this epoch."""
+        """Number the records in flight again, from 0, in the given producer id and epoch."""
         in_flight = [
             each for _, each in sorted(self._numbered.items()) if self._is_present(each) and not each.is_acknowledged
         ]

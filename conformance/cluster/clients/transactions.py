@@ -75,15 +75,17 @@ class Transactions:
     def write_marker(self, producer: str, broker: int) -> int:
         """Ask a broker to write the marker; may be repeated. Returns the number of the attempt.
 
-        Errors: `ClusterError` if nothing is decided for that producer.
+        Errors: `ClusterError` if no transaction of that producer is committed or aborted.
         """
         if producer not in self._decided:
-            raise ClusterError(f"coordinator: nothing is decided for producer {producer}; end its transaction first")
+            raise ClusterError(
+                f"coordinator: no transaction of producer {producer} is committed or aborted; end its transaction first"
+            )
         stamp, control = self._decided[producer]
         return self._unanswered[self._send(producer, broker, stamp, control)]
 
     def receive(self, request: int | None, response: ProduceResponse) -> None:
-        """Note the outcome of an attempt to write a marker."""
+        """Note the response to an attempt to write a marker."""
         self._markers[response.send] = replace(self._markers[response.send], outcome=response.error)
         if request in self._unanswered:
             del self._unanswered[request]
@@ -96,7 +98,7 @@ class Transactions:
         return tuple((request, self._markers[number].broker) for request, number in self._unanswered.items())
 
     def disconnected(self, request: int) -> None:
-        """The connection of an attempt broke."""
+        """Note that the connection of an attempt to write a marker broke."""
         if request in self._unanswered:
             number = self._unanswered.pop(request)
             self._markers[number] = replace(self._markers[number], outcome=Errors.NETWORK_EXCEPTION)
@@ -136,7 +138,7 @@ class Transactions:
         return _as_before_2_7(answers[0].error)
 
     def expire_transactions(self) -> None:
-        """Abort the transactions that are open for too long."""
+        """Abort the transactions that have been open for longer than their timeout."""
         self._coordinator.abort_timed_out_transactions(self._clock.now)
         self._go_on()
 

@@ -206,7 +206,7 @@ class Switches:
     UNREGISTERED_LEAVES_ELR: bool = False
 
     def with_switch(self, name: str, value: str) -> Switches:
-        """These rules with one switch changed to `on`, `off`, or the name of a value.
+        """A copy of the rules with one switch changed to `on`, `off`, or the name of a value.
 
         Errors: `SwitchError` for an unknown name or value; the message lists the known ones.
         """

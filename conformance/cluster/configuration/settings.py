@@ -27,7 +27,7 @@ class Settings:
     """
 
     min_insync_replicas: int = 2
-    """The topic's at the start; with KRaft it can be changed."""
+    """The value of the topic at the start; with KRaft it can be changed."""
     replicas_of_partition_0: int | None = None
     """The number of replicas of the topic's first partition; None: the cluster's partition is the first."""
     unclean_leader_election_enable: bool = False
@@ -45,7 +45,7 @@ class Settings:
     segment_records: int = 4
     """Stands for `segment.bytes`, for logs in files."""
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset.NOTHING
-    """The consumers'; NOTHING leaves it to their user."""
+    """The consumers' auto.offset.reset; NOTHING leaves the choice to the user of the consumer."""
     follower_fetching: bool = False
     """Stands for `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392)."""
     idempotent: bool = False
@@ -63,7 +63,7 @@ class Start:
     """The number of brokers."""
     leader: int = 0
     isr: frozenset[int] = frozenset()
-    """Empty: every assigned replica."""
+    """The ISR at the start; empty: every assigned replica."""
     log: tuple[str, ...] = ()
     """Payloads of acknowledged records, held by every member of the ISR, and below its high watermark."""
     held: tuple[tuple[int, int], ...] = field(default=())

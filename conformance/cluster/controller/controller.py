@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Ne
 
 
 class Election(Enum):
-    """The kinds of elections. Kafka: PartitionLeaderElectionAlgorithms (offline, preferred, unclean)."""
+    """The kinds of leader elections. Kafka: PartitionLeaderElectionAlgorithms (offline, preferred, unclean)."""
 
     FAIL_OVER = "fail-over"
     PREFERRED = "preferred"
@@ -158,7 +158,7 @@ class Controller:
         self._announce_new_epoch()
 
     def must_accept(self, broker: int) -> None:
-        """With ZooKeeper, a broker that restarts is always accepted."""
+        """Do nothing: with ZooKeeper, the controller accepts every broker that restarts."""
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Send the current metadata to a broker process that has started. Its number is its broker epoch (KIP-380).

@@ -33,7 +33,7 @@ from isrcheck.conformance.cluster.network.messages import Errors
 
 @dataclass(frozen=True)
 class CoordinatorView:
-    """An active coordinator."""
+    """What can be observed of an active group coordinator."""
 
     epoch: int
     """The leader epoch that it was loaded in."""
@@ -62,7 +62,7 @@ class RecordKind(Enum):
 
 
 class InvalidRecordError(Exception):
-    """A record that contradicts the state. Kafka: IllegalStateException."""
+    """Raised if a record of the log contradicts the group's state. Kafka: IllegalStateException."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class HighWatermarkListener:
         self.noted: int | None = None
 
     def on_high_watermark_updated(self, offset: int) -> None:
-        """The high watermark of the broker's log has gone up."""
+        """Note that the high watermark of the broker's log has gone up."""
         if self.is_listening:
             self.noted = offset
 
@@ -173,7 +173,7 @@ class CoordinatorContext:
 
     @property
     def has_open_batch(self) -> bool:
-        """Whether records wait to be appended."""
+        """Whether a batch is open, with records that are not appended to the log yet."""
         return bool(self._batch)
 
     def observe(self, *, unload_is_queued: bool) -> CoordinatorView:
@@ -246,7 +246,7 @@ class CoordinatorContext:
             self._complete_up_to(offset + (self._bug is CoordinatorBug.ANSWERED_ONE_RECORD_EARLY))
 
     def _complete_up_to(self, offset: int) -> None:
-        """Answer the writes that await no later offset. Kafka: DeferredEventQueue.completeUpTo."""
+        """Answer the writes that wait for this offset or an earlier one. Kafka: DeferredEventQueue.completeUpTo."""
         waiting, self._deferred = self._deferred, []
         for write in waiting:
             if write.awaited_offset <= offset:
@@ -255,7 +255,7 @@ class CoordinatorContext:
                 self._deferred.append(write)
 
     def close(self) -> None:
-        """Give up the state; whatever waits fails. Kafka: CoordinatorContext.unload."""
+        """Give up the state in memory; all writes without an answer fail. Kafka: CoordinatorContext.unload."""
         self._partition.log.high_watermark_listeners.remove(self.listener.on_high_watermark_updated)
         waiting, self._deferred, self._batch = [*self._deferred, *self._batch], [], []
         for write in waiting if self._bug is not CoordinatorBug.UNLOADING_FORGETS_WRITES else ():
@@ -263,7 +263,7 @@ class CoordinatorContext:
 
 
 class EventKind(Enum):
-    """What an event in the queue does."""
+    """The kinds of events in a coordinator's queue."""
 
     LOAD = "load"
     UNLOAD = "unload"
@@ -301,7 +301,8 @@ class CoordinatorRuntime:
         return self.context.observe(unload_is_queued=any(each.kind is EventKind.UNLOAD for each in self._queue))
 
     def metadata_applied(self) -> None:
-        """The broker has applied metadata. In a new leader epoch, the coordinator is to be loaded, or unloaded."""
+        """Note that the broker has applied metadata: in a new leader epoch, queue the loading or unloading of the
+        coordinator."""
         partition = self._partition
         if partition.leader_epoch == self._epoch:
             return
@@ -333,9 +334,8 @@ class CoordinatorRuntime:
             self.context.write(record, respond)
 
     def flush(self) -> None:
-        """The linger time of the open batch is over. A coordinator that is out of sync with its log is loaded again.
-        Errors: `ClusterError` if there is no open batch.
-        """
+        """Append the open batch, because its linger time is over. A coordinator that is out of sync with its log is
+        loaded again. Errors: `ClusterError` if there is no open batch."""
         context = self._active()
         if not context.has_open_batch:
             raise ClusterError("the coordinator has no open batch to flush")

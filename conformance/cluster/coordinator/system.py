@@ -71,7 +71,7 @@ class CoordinatedCluster(Cluster):
         return self._coordinators[broker]
 
     def observe_coordinators(self) -> CoordinatedView:
-        """The state of everything, the coordinators included. Changes nothing."""
+        """The observed state of the cluster and of its coordinators. Observing changes nothing."""
         running = [broker for broker in self.brokers if self.process_of(broker)]
         coordinators = {broker: self._coordinators[broker].observe() for broker in running}
         writes = tuple(replace(write, answer=self._answers.get(at)) for at, write in enumerate(self._writes))

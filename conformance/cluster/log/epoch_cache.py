@@ -38,7 +38,7 @@ UNDEFINED_END = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 
 
 class LeaderEpochFileCache:
-    """An ordered list of (epoch, start offset)."""
+    """The leader epoch cache: a list of (epoch, start offset), in order."""
 
     def __init__(self, entries: Iterable[EpochEntry], switches: Switches, bug: AnyBug | None) -> None:
         self._entries = list(entries)

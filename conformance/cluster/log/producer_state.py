@@ -39,7 +39,8 @@ class VerificationGuards:
         return guard is not None and self._guards.get(producer_id) == guard
 
     def clear(self, producer_id: int) -> None:
-        """Something was appended: answers to earlier requests no longer count. Kafka: clearVerificationStateEntry."""
+        """End the producer's guard, because something was appended: answers to earlier requests no longer count. Kafka:
+        clearVerificationStateEntry."""
         self._guards.pop(producer_id, None)
 
 
@@ -49,7 +50,8 @@ SEQUENCES = 1 << 31
 
 @dataclass(frozen=True)
 class BatchMetadata:
-    """One remembered batch: the sequences of its first and its last record, and the offset of its last record."""
+    """One batch of a producer that the leader remembers: the sequences of its first and its last record, and the offset
+    of its last record."""
 
     first_sequence: int
     last_sequence: int

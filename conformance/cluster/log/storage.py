@@ -38,7 +38,7 @@ class StorageError(Exception):
 
 @dataclass(frozen=True)
 class Stored:
-    """The content of the disk. `base_offset` is the offset of the first stored record, or of the next one."""
+    """What is stored on the disk. `base_offset` is the offset of the first stored record, or of the next one."""
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()

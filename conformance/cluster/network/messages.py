@@ -174,16 +174,16 @@ class ProduceRequest(Payload):
     stamp: ProducerStamp | None = None
     """The producer's id, epoch and sequence number. None: the producer is not idempotent."""
     records: int = 1
-    """How many records the batch has."""
+    """The number of records in the batch."""
     transactional_id: str = ""
-    """Empty outside a transaction."""
+    """The transactional.id of the producer; empty outside a transaction."""
     timestamp: int = 0
-    """As the application gives it, in ms."""
+    """The timestamp that the application gives to the record, in ms."""
 
 
 @dataclass(frozen=True)
 class ProduceResponse(Payload):
-    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
+    """The answer to a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
     about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
     """
 
@@ -253,12 +253,12 @@ class ConsumerFetchResponse(Payload):
 
     error: Errors
     position: int
-    """The consumer's, from the request."""
+    """The position that the consumer named in its request."""
     records: tuple[Record, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
     """The aborted transactions among the records."""
     high_watermark: int = -1
-    """This offset and the next two are the answering broker's."""
+    """The high watermark of the answering broker. The next two offsets are of the same broker."""
     last_stable_offset: int = -1
     log_start_offset: int = -1
     preferred_read_replica: int | None = None
@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The process of a follower from which the leader has heard last; None if from none."""
+        """The last process of a follower that has sent this leader a request; None if no process has."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -308,12 +308,12 @@ class AlterIsrResponse(Payload):
 
 @dataclass(frozen=True)
 class PartitionRegistration:
-    """The partition's record. Kafka: PartitionRegistration."""
+    """The partition's record in the metadata: its replicas, ISR, leader and epochs. Kafka: PartitionRegistration."""
 
     replicas: tuple[int, ...]
     """The assigned brokers in order; while a reassignment lasts, with those that it adds and removes."""
     leader: int | None
-    """None if no broker can lead."""
+    """The leader; None if no broker can lead."""
     leader_epoch: int
     isr: frozenset[int]
     partition_epoch: int = 0
@@ -372,7 +372,7 @@ class MetadataImage(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatRequest(Payload):
-    """A broker is alive, and has read the metadata log up to this offset."""
+    """A broker tells the controller that it is alive, and how far it has read the metadata log."""
 
     metadata_offset: int
     wants_to_shut_down: bool
@@ -380,7 +380,7 @@ class BrokerHeartbeatRequest(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatResponse(Payload):
-    """Whether the broker may stop now; if not, it sends the next heartbeat in time."""
+    """The answer to a heartbeat: whether the broker may stop now; otherwise it sends the next heartbeat in time."""
 
     should_shut_down: bool
 
@@ -442,7 +442,8 @@ class EndTxnRequest(Payload):
 
 @dataclass(frozen=True)
 class EndTxnResponse(Payload):
-    """The outcome is decided; with TV2, the producer continues with this id and epoch."""
+    """The answer to EndTxn, sent once the outcome is decided; with TV2, the producer continues with this id and
+    epoch."""
 
     error: Errors
     producer_id: int = -1

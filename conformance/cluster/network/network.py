@@ -37,14 +37,14 @@ class Message:
     """One message in flight."""
 
     number: int
-    """Of all messages of a run, from 0."""
+    """The number of the message, counted from 0 over all messages of a run."""
     source: Node
     destination: Node
     payload: Payload
     in_reply_to: int | None = None
     """The number of the request, in a response."""
     source_process: int = 0
-    """Of the processes of a broker, from 1; 0: any process."""
+    """The number of the sending process of a broker, from 1; 0: any process."""
     destination_process: int = 0
     """Like `source_process`."""
 

@@ -45,7 +45,7 @@ class Record:
 
     offset: int
     leader_epoch: int
-    """The one in which it was appended."""
+    """The leader epoch in which the record was appended."""
     payload: str
     """The client's."""
     stamp: ProducerStamp | None = None
@@ -53,7 +53,7 @@ class Record:
     control: Control | None = None
     """The decision in a transaction marker; None for a record."""
     position: int = 0
-    """Its place in its batch; the first record of a batch has 0."""
+    """The place of the record in its batch, from 0."""
     timestamp: int = 0
     """In ms."""
     coordinator_epoch: int = 0

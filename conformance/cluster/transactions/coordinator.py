@@ -42,7 +42,7 @@ NO_ID = -1
 
 
 class TransactionState(Enum):
-    """The states of a transactional id."""
+    """The states of a transactional id in the transaction coordinator."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -58,7 +58,7 @@ COMPLETED = {Control.COMMIT: TransactionState.COMPLETE_COMMIT, Control.ABORT: Tr
 
 @dataclass(frozen=True)
 class TransactionMetadata:
-    """One transactional id. Times in ms."""
+    """What the coordinator stores for one transactional id. Times in ms."""
 
     producer_id: int
     timeout: int
@@ -92,43 +92,45 @@ class TransactionMetadata:
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """InitProducerId without a transaction: the next epoch. If the request names the epoch before, its answer was
-        lost: the present epoch (KIP-360). Kafka: prepareIncrementProducerEpoch.
-        """
+        """The state after an InitProducerId without an open transaction: the next epoch. If the request names the epoch
+        before, its answer was lost: the present epoch (KIP-360). Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
         return self._empty(timeout, self.producer_epoch + 1, expected_epoch)
 
     def with_new_id(self, producer_id: int, timeout: int) -> TransactionMetadata:
-        """InitProducerId when the epochs are used up. Kafka: prepareProducerIdRotation."""
+        """The state after an InitProducerId when the epochs of the producer id are used up: a new id. Kafka:
+        prepareProducerIdRotation."""
         return replace(
             self._empty(timeout, 0, NO_EPOCH), producer_id=producer_id, previous_producer_id=self.producer_id
         )
 
     def with_partition(self, partition: str, now: int) -> TransactionMetadata:
-        """The partition is part of the transaction, which begins if none is open. Kafka: prepareAddPartitions."""
+        """The state in which the partition is part of the transaction, which begins if none is open. Kafka:
+        prepareAddPartitions."""
         started = self.started if self.state is TransactionState.ONGOING else now
         added = self.partitions | {partition}
         return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
 
     def ended(self, control: Control, *, raises_epoch: bool, next_id: int = NO_ID) -> TransactionMetadata:
-        """The decision; with TV2, the transaction ends with the next epoch. Kafka: prepareAbortOrCommit."""
+        """The state after the decision to commit or abort; with TV2, the transaction ends with the next epoch. Kafka:
+        prepareAbortOrCommit."""
         ended = replace(self, state=PREPARED[control], next_producer_id=next_id)
         return ended._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else ended
 
     def fenced(
         self, *, raises_epoch: bool, next_id: int = NO_ID, bug: TransactionBug | None = None
     ) -> TransactionMetadata:
-        """The transaction is aborted with the epoch after that of its instance; with `raises_epoch`, ending it raises
-        the epoch once more (KAFKA-19367). Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+        """The state in which the transaction is aborted with the epoch after that of its instance; with `raises_epoch`,
+        ending it raises the epoch once more (KAFKA-19367). Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
         """
         is_kept = self.has_highest_epoch or bug is TransactionBug.FENCE_WITHOUT_NEW_EPOCH
         fenced = self if is_kept else self._raised(NO_EPOCH)
         return fenced.ended(Control.ABORT, raises_epoch=raises_epoch, next_id=next_id)
 
     def completed(self) -> TransactionMetadata:
-        """Every partition has its marker. Kafka: prepareComplete."""
+        """The state after every partition has its marker. Kafka: prepareComplete."""
         assert self.decision is not None
         completed = replace(self, state=COMPLETED[self.decision], partitions=frozenset(), next_producer_id=NO_ID)
         if self.next_producer_id == NO_ID:
@@ -167,7 +169,7 @@ class TransactionMetadata:
 
 
 Durable = Callable[[], None]
-"""Called when a transition has taken effect."""
+"""A function that is called when a transition has taken effect."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,8 @@ class TransactionStateManager:
         self.replicated()
 
     def replicated(self) -> None:
-        """The log is replicated to its high watermark: transitions below take effect. Kafka: updateCacheCallback."""
+        """Let the transitions below the high watermark of the coordinator's log take effect. Kafka:
+        updateCacheCallback."""
         for transactional_id, each in list(self._pending.items()):
             if each.offset < self._log.high_watermark or self._bug is TransactionBug.PENDING_TAKEN_FOR_DURABLE:
                 del self._pending[transactional_id]
@@ -300,7 +303,7 @@ class TransactionMarkerChannelManager:
             self._sent[send(each)] = each
 
     def receive(self, request: int, error: Errors) -> None:
-        """A partition has answered. After any error other than a refusal, the marker is sent again."""
+        """Take a partition's answer to a marker. After any error other than a refusal, the marker is sent again."""
         marker = self._sent.pop(request)
         transactional_id = marker.transactional_id
         if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):
@@ -320,7 +323,7 @@ class TransactionMarkerChannelManager:
             self._given_up.add(transactional_id)
 
     def disconnected(self, request: int) -> None:
-        """The answer to a marker does not come: the marker is queued again."""
+        """Queue a marker again, because its answer does not come."""
         marker = self._sent.pop(request)
         if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
             self._queued.append(marker)
@@ -335,7 +338,7 @@ class TransactionMarkerChannelManager:
         return None
 
     def forget(self, transactional_id: str) -> None:
-        """The transaction is complete."""
+        """Forget which partitions have the marker of a transaction, which is complete."""
         self._answered.pop(transactional_id, None)
 
 
@@ -426,7 +429,8 @@ class TransactionCoordinator:
         respond(AddPartitionsToTxnResponse(error, partition))
 
     def handle_end_transaction(self, request: EndTxnRequest, respond: Callable[[EndTxnResponse], None]) -> None:
-        """Commit or abort: answered once the decision is durable, before any marker is sent. Kafka: endTransaction."""
+        """Commit or abort a transaction; the request is answered once the decision is durable, before any marker is
+        sent. Kafka: endTransaction."""
         transactional_id = request.transactional_id
         metadata = self.states.states.get(transactional_id)
         if metadata is None:
@@ -450,7 +454,8 @@ class TransactionCoordinator:
         self._decide(transactional_id, ended, lambda: respond(decided))
 
     def abort_timed_out_transactions(self, now: int) -> None:
-        """Abort transactions that are open for too long; fence their producers. Kafka: abortTimedOutTransactions."""
+        """Abort transactions that are open for longer than their timeout; fence their producers. Kafka:
+        abortTimedOutTransactions."""
         for transactional_id, each in self.states.states.items():
             is_due = each.state is TransactionState.ONGOING and now - each.started > each.timeout
             if is_due and transactional_id not in self.states.pending and self._can_fence(each):

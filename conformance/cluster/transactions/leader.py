@@ -35,7 +35,8 @@ PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True)
 class Verifying:
-    """A record whose transaction is being verified, or was: its request, and the guard, which has to be valid still."""
+    """A record whose transaction is verified, or is being verified: its produce request, and its guard, which has to be
+    valid when the record is appended."""
 
     message: Message
     request: ProduceRequest
@@ -88,7 +89,7 @@ class TransactionLeader:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The questions to the coordinator without an answer, by number."""
+        """The leader's requests to the coordinator that have no answer yet, by the number of the message."""
         return tuple(self._asked)
 
     @property
@@ -148,7 +149,8 @@ class TransactionLeader:
             self._reply(verifying.message, ProduceResponse(verifying.request.send, answer.error))
 
     def disconnected(self, question: int) -> None:
-        """The coordinator does not answer: the producer gets a retriable error. Kafka: AddPartitionsToTxnManager."""
+        """Give up a question that the coordinator does not answer: the producer gets a retriable error. Kafka:
+        AddPartitionsToTxnManager."""
         verifying = self._asked.pop(question)
         self._reply(verifying.message, ProduceResponse(verifying.request.send, Errors.NOT_ENOUGH_REPLICAS))
 
@@ -172,7 +174,7 @@ class TransactionLeader:
         self._waiting.append(Waiting(message, request.send, self.log.append_as_leader(*fields).offset))
 
     def replicate(self) -> None:
-        """The followers fetch everything: the high watermark reaches the log's end."""
+        """Let the followers fetch everything: the high watermark reaches the log's end."""
         self.log.increment_high_watermark(self.log.log_end_offset)
         for each in self._waiting:
             self._reply(each.message, ProduceResponse(each.send, Errors.NONE, each.offset))

@@ -40,7 +40,7 @@ OF_INPUT = " of input "
 
 
 class Phase(Enum):
-    """What the application waits for, or does."""
+    """The phases of the application: what it does, or what it waits for."""
 
     INITIALISING = "initialising"
     READY = "ready"
@@ -67,11 +67,11 @@ class Transaction:
     """A transaction that the application has begun."""
 
     payload: str
-    """That of its records."""
+    """The payload of the transaction's records."""
     producer_id: int
     producer_epoch: int
     position: int
-    """That of its input."""
+    """The position of the transaction's input."""
     is_commit_requested: bool = False
     added: set[int] = field(default_factory=set)
     """The partitions that the coordinator has confirmed."""
@@ -103,12 +103,13 @@ class TransactionalProducer:
 
     @property
     def awaited(self) -> TransactionRequest | None:
-        """The request to the coordinator that has no answer, or an answer after which it is sent again."""
+        """The request to the coordinator that has no answer yet, or an answer after which the request is sent again."""
         return self._asked
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether it has given up a record in its epoch, and may take a new epoch. With TV2, every end brings one."""
+        """Whether the producer has given up a record in its epoch, and may take a new epoch. With TV2, the end of every
+        transaction brings a new epoch."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             transaction.producer_epoch == self.producer_epoch
             and not all(each.is_acknowledged for each in transaction.batches.values())
@@ -123,13 +124,14 @@ class TransactionalProducer:
         self.phase = Phase.IN_TRANSACTION
 
     def add_partition(self, partition: int, name: str) -> None:
-        """AddPartitionsToTxn, or AddOffsetsToTxn."""
+        """Send AddPartitionsToTxn, or AddOffsetsToTxn for the partition of the offsets."""
         self._must_be(Phase.IN_TRANSACTION)
         self._ask(AddPartitionsToTxnRequest(self._transactional_id, self.producer_id, self.producer_epoch, name))
         self._adding = partition
 
     def send(self, partition: int, timestamp: int) -> None:
-        """Produce, or TxnOffsetCommit. With TV2, the leader adds the partition to the transaction."""
+        """Send the record for a partition, with Produce or TxnOffsetCommit. With TV2, the leader adds the partition to
+        the transaction."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if partition not in transaction.added and self._switches.TXN_VERIFY is not Verification.TV2:
@@ -143,12 +145,13 @@ class TransactionalProducer:
         transaction.batches[partition] = Batch(self._network.send(self.name, partition, request), request)
 
     def resend(self, partition: int) -> None:
-        """The answer to the last record for a partition does not come in time: the record is sent again."""
+        """Send the last record for a partition again, because its answer does not come in time."""
         batch = self.transactions[-1].batches[partition]
         batch.request = self._network.send(self.name, partition, batch.message)
 
     def end_transaction(self, control: Control) -> None:
-        """EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged records."""
+        """Send EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged
+        records."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if control is Control.COMMIT:
@@ -162,23 +165,25 @@ class TransactionalProducer:
         """Ask for a new epoch after an abort that gave up a record. Kafka: bumpIdempotentEpochAndResetIdIfNeeded."""
         self._must_be(Phase.READY)
         if not self.may_raise_epoch:
-            raise ClusterError(f"{self.name}: it has given up no record, or has to keep its epoch; go on without")
+            raise ClusterError(
+                f"{self.name}: it needs no new epoch, as it has given up no record, or must keep its epoch; go on"
+            )
         self.phase = Phase.INITIALISING
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """The coordinator's answer does not come in time, or says that it is busy: the request is sent again."""
+        """Send the request to the coordinator again: its answer does not come in time, or says that it is busy."""
         if self._asked is None:
-            raise ClusterError(f"{self.name}: it asks nothing of the coordinator; begin something first")
+            raise ClusterError(f"{self.name}: it has no request to send again; begin or end a transaction first")
         self._ask(self._asked)
 
     def stop(self) -> None:
-        """The application ends."""
+        """End the application and this instance of the producer."""
         self.phase, self.position = Phase.STOPPED, 0
         self._asked = self.request = None
 
     def receive(self, message: Message) -> None:
-        """An answer arrives; it is lost if its request was sent again since."""
+        """Take an answer, which is dropped if its request was sent again since."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()
@@ -217,4 +222,4 @@ class TransactionalProducer:
 
     def _must_be(self, phase: Phase) -> None:
         if self.phase is not phase:
-            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for its answer")
+            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for the answer")

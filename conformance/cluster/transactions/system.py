@@ -60,7 +60,7 @@ class TransactionalCluster:
         return self._network.in_flight
 
     def start_producer(self) -> None:
-        """The next instance of the producer starts."""
+        """Start the next instance of the producer."""
         name = f"producer {len(self.producers)}"
         shared = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches)
         self.producers.append(TransactionalProducer(name, *shared))
@@ -70,7 +70,7 @@ class TransactionalCluster:
         self.producers[producer].send(partition, timestamp=0)
 
     def deliver(self, number: int) -> None:
-        """A message arrives. Errors: `ClusterError` if it is not in flight."""
+        """Deliver a message. Errors: `ClusterError` if it is not in flight."""
         message = self._network.take(number)
         destination, content = message.destination, message.payload
         if destination == COORDINATOR:
@@ -83,7 +83,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """A message is lost, and the process that waits for the answer gets none. Errors: `ClusterError`."""
+        """Lose a message; the process that waits for its answer gets none. Errors: `ClusterError`."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:
@@ -97,7 +97,7 @@ class TransactionalCluster:
             self.coordinator.markers.disconnected(request)
 
     def replicate(self, partition: int) -> None:
-        """The followers of a partition fetch everything."""
+        """Let the followers of a partition fetch everything."""
         self.leaders[partition].replicate()
 
     def replicate_transaction_log(self) -> None:

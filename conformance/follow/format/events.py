@@ -288,7 +288,7 @@ def _began(line: int, keys: Mapping[str, Any]) -> RunStart:
 def _instance_of(header: Header) -> Instance:
     """The instance of the model for a header. Raises UnreadableError."""
     if header.model not in MODELS:
-        raise UnreadableError(f"no run of {header.model[:60]} is followed; {nearest(header.model[:60], MODELS)}")
+        raise UnreadableError(f"runs of {header.model[:60]} cannot be followed; {nearest(header.model[:60], MODELS)}")
     model = registry.load(header.model)[0]
     held = [name for name, declared in model.fields.items() if declared.contents is not None]
     if held:

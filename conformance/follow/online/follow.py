@@ -468,7 +468,7 @@ class _Following:
         if isinstance(blocked, FalseLine) and self.left_out is None:
             possible = 0 if self.possible is None else len(self.possible.states)
             return self._refused(line, possible, (), str(blocked))
-        records = f"{len(self.window.values)} records are not settled, which fill the window"
+        records = f"{len(self.window.values)} records, the most that fit the window, may still differ between the logs"
         return UndecidedOnline(*self._common(), line, self._why(records if blocked is None else str(blocked)))
 
     def _rejected(self, chunk: Chunk, search: ChunkSearch) -> OnlineOutcome:
@@ -483,7 +483,9 @@ class _Following:
         self.is_stuck = True
         self._note_lost_record()
         if self.left_out is not None:
-            return UndecidedOnline(*self._common(), line, self._why("no state that was followed passes it"))
+            return UndecidedOnline(
+                *self._common(), line, self._why("the next line is true in no state that was followed")
+            )
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:

@@ -553,7 +553,7 @@ class Acked(Line):
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it was settled long ago"
+                f"{self.value} is acknowledged, but no line says that it is sent, or it is too old to be remembered"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):
@@ -561,7 +561,7 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window no longer holds")
+            raise UnfitLine(f"{self.value} is acknowledged in some states only, which are no longer known")
         return None
 
     def leave(self, window: Window) -> None:

@@ -39,7 +39,7 @@ WHY = {
     "memory": "the memory limit was reached; give more with --memory",
     "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
-    "sends": "too many records are sent and never shown again to try every combination of those that arrived; record of"
+    "sends": "too many records are sent and never shown again, so not all combinations of arrivals are tried; record of"
     " some whether they are acknowledged",
 }
 """The reasons why a search ended without a decision."""
@@ -252,7 +252,7 @@ def tell_online(outcome: OnlineOutcome) -> list[str]:
         report += wrapped(f"Not all possibilities were followed: {outcome.left_out}.")
     if outcome.unchecked:
         lines = "1 line shows" if outcome.unchecked == 1 else f"{outcome.unchecked:,} lines show"
-        report += wrapped(f"{lines} something from before the window, which was not checked.")
+        report += wrapped(f"{lines} records or states that are too old to be remembered; this was not checked.")
     cost = outcome.cost
     report += unused(outcome.unused)
     report.append(
@@ -265,7 +265,7 @@ def tell_online(outcome: OnlineOutcome) -> list[str]:
 def _followed(outcome: Followed) -> list[str]:
     explains = f"a behaviour of {outcome.generation} explains all {outcome.cost.of:,} lines"
     if outcome.keeps:
-        return wrapped(f"FOLLOWED: {explains}, and does not violate {PROMISE}. Other promises are not judged.")
+        return wrapped(f"FOLLOWED: {explains}, and does not violate {PROMISE}. Other promises are not checked.")
     if outcome.lost is None:
         return wrapped(f"FOLLOWED: {explains}. Whether it keeps the model's promises is not decided.")
     return wrapped(

@@ -34,7 +34,7 @@ MOST_KINDS = 4
 UNUSED = {
     "acks": ("acknowledgement", "of a request that is not in the recording"),
     "after": ("line", "from line {at} on, after all brokers begin to shut down"),
-    "beside": ("line", "of observations.ndjson after that"),
+    "beside": ("line", "of observations.ndjson after all brokers begin to shut down"),
     "older": ("disk", "in observations.ndjson that may have been read too early"),
     "undecoded": ("message", "not decoded ({kinds})"),
     "notes": ("note", "about no fault"),

@@ -97,7 +97,8 @@ def switches_of(instance: Instance) -> Switches:
 
 
 class Acts:
-    """The acts on one system at a time."""
+    """What a driver does to a system of transactions: one method for each step of the model, with the step's name. The
+    acts are on the system that `begin_with` or `begin` has created last."""
 
     system: TransactionalCluster
     seen: Observations
@@ -251,7 +252,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Just before, the transition becomes durable and is answered; an answer to InitProducerId is lost."""
+        """Just before the fail-over, the transition becomes durable and is answered; an answer to InitProducerId is
+        lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -418,7 +420,8 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of that marker. Raises ClusterError if no answer is awaited."""
+        """The number of the marker to which the coordinator awaits the answer of this partition. Raises ClusterError if
+        it awaits none."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -539,7 +542,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """The copies are alike: if a producer awaits the answer to one of them, that copy arrives."""
+        """All copies of an EndTxn are alike: if a producer awaits the answer to one of them, that copy arrives."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
@@ -555,7 +558,7 @@ class TransactionsDriver(Acts):
         )
 
     def marker_outlives_coordinator(self, partition: int, marker: int) -> None:
-        """The marker is late, and so is a copy of it, which arrives when the partition refuses it."""
+        """The marker becomes late, and so does a copy of it, which arrives when the partition refuses it."""
         self.system.disconnect(marker)
         self.system.send_markers(partition)
         super().marker_outlives_coordinator(partition, marker)
@@ -571,5 +574,5 @@ class TransactionsDriver(Acts):
         super().leave_late(partition, marker)
 
     def _later(self) -> tuple[Step, ...]:
-        """The steps after the present one."""
+        """The steps of the trace after the present one."""
         return self.trace.steps[self.position :]

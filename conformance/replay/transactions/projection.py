@@ -37,7 +37,8 @@ OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
 
 def name_of(transaction: int) -> str:
-    """The name of the model's transaction with that number, which its records also have: a letter."""
+    """The name of the transaction with a given number in the model: a letter. The transaction's records have the same
+    name."""
     return chr(ord("a") + transaction)
 
 
@@ -57,7 +58,7 @@ class Observations:
     initialising: int = NONE
     """The producer that asks for an id; NONE if none asks."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """By transaction: the decision."""
+    """By transaction: the decision to commit or abort it."""
     forgotten_below: dict[int, int] = field(default_factory=dict)
     """By partition: the offset at which it has forgotten the producer."""
     known: set[int] = field(default_factory=set)
@@ -126,7 +127,7 @@ class Observations:
 
 
 def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Transaction]]]:
-    """Every transaction that was begun: its number, its producer, and what the producer knows of it."""
+    """Every transaction that was begun: its number, its producer, and what the producer knows of the transaction."""
     for number, producer in enumerate(system.producers):
         for transaction in producer.transactions:
             yield number_of(transaction.payload), (number, transaction)
@@ -142,7 +143,7 @@ def entries_of(leader: TransactionLeader) -> list[Record]:
 
 
 def replicated_entries_of(leader: TransactionLeader) -> int:
-    """How many of these are below the high watermark."""
+    """The number of entries of the log, without the markers that end nothing, below the high watermark."""
     return sum(record.offset < leader.log.high_watermark for record in entries_of(leader))
 
 

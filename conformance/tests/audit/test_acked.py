@@ -50,9 +50,9 @@ def test_the_formats_of_a_list(listed):
         ("0\nx 1\n", ":2: it does not begin with an offset"),
         ("-1\n", ":1: it does not begin with an offset"),
         ("9" * 30, ":1: it does not begin with an offset"),
-        (str(1 << 63), ":1: an offset is a number from 0 to 9223372036854775807"),
+        (str(1 << 63), ":1: it gives no offset, which is a number from 0 to 9223372036854775807"),
         (b"\xff\xfe\n", ":1: it does not begin with an offset"),
-        ('{"offset": -1}\n', ":1: an offset is a number from 0 to"),
+        ('{"offset": -1}\n', ":1: it gives no offset, which is a number from 0 to"),
         ('{"offset": "1"}\n', ':1: "offset" is a text; it has to be a whole number'),
         ('{"value": "a"}\n', ':1: "offset" is missing'),
         ('{"offset": 1, "values": "a"}\n', ':1: "values" is not a key of this line'),
@@ -172,7 +172,11 @@ def test_the_partition_of_a_list_has_to_be_clear(capsys, tmp_path, listed):
     (folder / "u-0").mkdir()
     (folder / "u-0" / f"{0:020}.log").write_bytes(b"")
     told = audit(capsys, folder, "--acked", path)
-    assert told == (USAGE, "", f"conform: --acked {path}: of 2 partitions, say which: --acked TOPIC-N={path}\n")
+    assert told == (
+        USAGE,
+        "",
+        f"conform: --acked {path}: which of 2 partitions is not said; give --acked TOPIC-N={path}\n",
+    )
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--acked", f"t-0={path}").out
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--partition", "t-0", "--acked", path).out
     told = audit(capsys, folder, "--acked", f"v-0={path}")

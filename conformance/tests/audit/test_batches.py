@@ -70,13 +70,28 @@ def test_a_changed_byte_is_noticed(byte):
 @pytest.mark.parametrize(
     ("data", "kind", "byte", "statement"),
     [
-        (batch(0, ["a"], magic=1), OldFormatError, 0, "message format 1, of before Kafka 0.11, is not read"),
-        (batch(0, ["a"], magic=0), OldFormatError, 0, "message format 0, of before Kafka 0.11, is not read"),
-        (b"x" * 100, OldFormatError, 0, "no record batch, or of the unknown message format 120"),
-        (batch(0, ["a"]) + bytes(40), BatchError, 69, "the batch has 40 of at least 61 bytes"),
+        (
+            batch(0, ["a"], magic=1),
+            OldFormatError,
+            0,
+            "a batch of message format 1, from before Kafka 0.11, is not read",
+        ),
+        (
+            batch(0, ["a"], magic=0),
+            OldFormatError,
+            0,
+            "a batch of message format 0, from before Kafka 0.11, is not read",
+        ),
+        (b"x" * 100, OldFormatError, 0, "not a record batch, or a batch of the unknown message format 120"),
+        (
+            batch(0, ["a"]) + bytes(40),
+            BatchError,
+            69,
+            "the file has only 40 bytes of this batch, which needs at least 61",
+        ),
         (batch(0, ["a"]) + bytes(99), BatchError, 69, "only zeros from here to the end, 99 bytes"),
-        (batch(0, ["a"])[:60], BatchError, 0, "the batch has 60 of its 69 bytes"),
-        (batch(0, ["a"])[:68], BatchError, 0, "the batch has 68 of its 69 bytes"),
+        (batch(0, ["a"])[:60], BatchError, 0, "the file has only 60 of the 69 bytes of this batch"),
+        (batch(0, ["a"])[:68], BatchError, 0, "the file has only 68 of the 69 bytes of this batch"),
         (batch(0, ["a"], count=2), BatchError, 0, "2 records from offset 0 to offset 0 make no batch"),
         (batch(-1, ["a"]), BatchError, 0, "1 records from offset -1 to offset -1 make no batch"),
         (batch(0, ["a"], last_delta=-1), BatchError, 0, "1 records from offset 0 to offset -1 make no batch"),
@@ -93,9 +108,9 @@ def test_what_is_no_batch(data, kind, byte, statement):
 @pytest.mark.parametrize(
     ("length", "statement"),
     [
-        (0x7FFFFFFF, "a batch with a length of 2147483647: batches of up to 104857600 bytes are read"),
-        (-1, "a batch cannot have a length of -1; it has at least 49"),
-        (48, "a batch cannot have a length of 48; it has at least 49"),
+        (0x7FFFFFFF, "a batch says that its length is 2147483647; only batches of up to 104857600 bytes are read"),
+        (-1, "a batch says that its length is -1; the length of a batch is at least 49"),
+        (48, "a batch says that its length is 48; the length of a batch is at least 49"),
     ],
 )
 def test_absurd_lengths(length, statement):

@@ -89,16 +89,20 @@ def test_a_file_with_other_bytes_in_it(capsys, real, name, seed):
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
-        ("replication-offset-checkpoint", "1\n0\n", "no checkpoint, or of another version than 0: '1'; copy it again"),
+        (
+            "replication-offset-checkpoint",
+            "1\n0\n",
+            "it does not begin with 0, the version of a checkpoint, but with '1'; copy it again",
+        ),
         ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "it should have 2 entries, and has 1; copy it again"),
-        ("replication-offset-checkpoint", "0\n1\nt 0\n", "'t 0' has not 3 words; copy it again"),
+        ("replication-offset-checkpoint", "0\n1\nt 0\n", "the line 't 0' does not have 3 words; copy it again"),
         ("replication-offset-checkpoint", "0\n1\nt 0 -4\n", "'-4' is not a number from 0 to 9223372036854775807"),
         ("replication-offset-checkpoint", "0\n1\nt 0 " + "9" * 19 + "\n", "'9999999999999999999' is not a number from"),
         ("replication-offset-checkpoint", "0\n1\nt 0 " + "9" * 900 + "\n", "'99999999999999999999999999"),
         ("replication-offset-checkpoint", "0\n2\nt 0 4\nt 0 4\n", "t-0 occurs twice; copy it again"),
         ("replication-offset-checkpoint", "0\n1\nt 0 4" + " " * 2000 + "\n", "a line of more than 1000 bytes"),
         ("replication-offset-checkpoint", "0\n1\nt\xff 0 4\n", "not text; copy it again"),
-        ("t-0/leader-epoch-checkpoint", "0\n1\n0 0 0\n", "'0 0 0' has not 2 words; copy it again"),
+        ("t-0/leader-epoch-checkpoint", "0\n1\n0 0 0\n", "the line '0 0 0' does not have 2 words; copy it again"),
         ("t-0/partition.metadata", "\xff", "not text; copy it again"),
     ],
 )
@@ -114,10 +118,10 @@ def test_a_checkpoint_that_is_none(capsys, real, name, content, line):
 @pytest.mark.parametrize(
     ("data", "line"),
     [
-        (b"", "byte 0: it has 0 of at least 10 bytes; copy it again"),
+        (b"", "byte 0: it has 0 bytes, and a snapshot has at least 10; copy it again"),
         (b"\0\2" + snapshot()[2:], "byte 0: a snapshot of version 2; version 1 is read"),
-        (snapshot()[:-1] + b"\1", "byte 2: it says CRC 48674bc7, and its bytes have ba0cc8c4; copy it again"),
-        (snapshot((1, 0, 0, 0, -1))[:-1], "byte 2: it says CRC "),
+        (snapshot()[:-1] + b"\1", "byte 2: its header says CRC 48674bc7, but its bytes have ba0cc8c4; copy it again"),
+        (snapshot((1, 0, 0, 0, -1))[:-1], "byte 2: its header says CRC "),
     ],
 )
 def test_a_snapshot_that_is_none(capsys, tmp_path, data, line):
@@ -274,7 +278,9 @@ def test_a_folder_without_a_segment(capsys, real):
 def test_an_offset_that_no_log_can_have(capsys, real):
     (real[0] / "t-0" / f"{'9' * 20}.log").write_bytes(b"")
     told = audit(capsys, *real)
-    assert told.errors.endswith(f"/{'9' * 20}.log: an offset is less than 9223372036854775808; copy the folder again\n")
+    assert told.errors.endswith(
+        f"/{'9' * 20}.log: its name is no offset, which is less than 9223372036854775808; copy the folder again\n"
+    )
 
 
 def test_folders_and_files_are_bounded(capsys, real, monkeypatch):

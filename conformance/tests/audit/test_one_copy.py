@@ -193,10 +193,10 @@ def test_leader_epochs_of_the_log_that_go_back(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("rest", "statement"),
     [
-        (b"\0\0\0", "the batch has 3 of at least 61 bytes"),
-        (batch(2, ["lost"])[:-1], "the batch has 71 of its 72 bytes"),
+        (b"\0\0\0", "the file has only 3 bytes of this batch, which needs at least 61"),
+        (batch(2, ["lost"])[:-1], "the file has only 71 of the 72 bytes of this batch"),
         (bytes(4096), "only zeros from here to the end, 4096 bytes"),
-        (batch(2, ["lost"])[:-2] + b"\0\0", "the batch says CRC b00dc861, and its bytes have "),
+        (batch(2, ["lost"])[:-2] + b"\0\0", "the batch says CRC b00dc861, but its bytes have "),
     ],
 )
 def test_a_torn_end_is_what_a_loss_of_power_leaves(capsys, tmp_path, rest, statement):
@@ -213,9 +213,9 @@ def test_a_torn_end_below_the_recovery_point_is_damage(capsys, tmp_path):
     folder = broker(tmp_path / "broker1", log, high_watermark=3, recovery_point=3)
     told = audit(capsys, folder)
     assert lines_of(told.errors, tmp_path) == [
-        "conform: broker1/t-0/00000000000000000000.log: byte 140: the batch has 71 of its 72 bytes (at offset 2, below"
-        " the recovery point); what follows is not read; copy the file again, or let this broker replicate the"
-        " partition anew"
+        "conform: broker1/t-0/00000000000000000000.log: byte 140: the file has only 71 of the 72 bytes of this batch"
+        " (at offset 2, below the recovery point); what follows is not read; copy the file again,"
+        " or let this broker replicate the partition anew"
     ]
     assert told.code == USAGE
     assert "  broker1          0  at least 2               3               3           0" in told.out
@@ -254,7 +254,10 @@ def test_several_segments_are_one_log(capsys, tmp_path):
             {0: batches(0, 0, 0), 2: batches(0, start=3)},
             "00000000000000000002.log: it is named after offset 2, and the segment before it ends at 3",
         ),
-        ({0: [batch(0, ["a"], magic=1)]}, "00000000000000000000.log: byte 0: message format 1, of before Kafka 0.11"),
+        (
+            {0: [batch(0, ["a"], magic=1)]},
+            "00000000000000000000.log: byte 0: a batch of message format 1, from before Kafka 0.11",
+        ),
     ],
 )
 def test_segments_that_are_reordered_foreign_or_old(capsys, tmp_path, segments, statement):
@@ -320,7 +323,8 @@ def test_a_snapshot_that_disagrees_with_the_log(capsys, tmp_path, offset, said, 
 def test_a_snapshot_of_a_producer_that_the_log_lacks(capsys, tmp_path):
     folder = broker(tmp_path / "broker1", TRANSACTION, snapshots={4: snapshot((8, 0, 3, 3, -1))})
     statement = (
-        "00000000000000000004.snapshot of broker1 says that producer 8 wrote offset 3, and no batch of the log is of it"
+        "00000000000000000004.snapshot of broker1 says that producer 8 wrote offset 3,"
+        " but the log has no batch of that producer"
     )
     assert findings(capsys, folder) == (VIOLATED, [statement])
 

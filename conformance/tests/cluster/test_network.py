@@ -86,8 +86,8 @@ restart 0 ! broker 0 runs already; crash it first
 thaw 0 ! broker 0 is not frozen
 do_work 0 1 ! broker 0 does not fetch from 1, only from []
 resend 0 0 ! producer producer has sent no request 0; it has sent 0
-write_marker 0 ! coordinator: nothing is decided for producer producer
-append a 0 all controller ! controller is a client of another kind; use
+write_marker 0 ! coordinator: no transaction of producer producer is committed or aborted
+append a 0 all controller ! the name controller belongs to a client of another kind; use
 consume 2 ! there is no broker 2;
 produce a 2 ! there is no broker 2;
 resend 0 2 ! there is no broker 2;

@@ -142,7 +142,7 @@ crash 2; append b 0; delete_records 1 1; deliver; deliver; deletes: 0,NOT_LEADER
 append a 0; fetch 1 0; tell_consumer 0; seek 1
 consume_in 0: none; consume_in 0 0: none  # no rack, and the leader's own
 fetch 1 0; consume_in 0 2: none; consume_in 0 1: 1  # broker 2 has fetched nothing
-consume 0 ! consumer consumer reads from broker 1; ask that broker, or expire it
+consume 0 ! consumer consumer reads from broker 1; fetch from it, or expire it
 expire_preferred_read_replica; consume_in 0 1: 1; seek 3; consume_in 1 1: none  # a follower that refuses is given up
 
 == a leader sends a consumer nowhere without replica.selector.class

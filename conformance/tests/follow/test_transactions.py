@@ -203,7 +203,7 @@ def test_allowed_model_gaps_lead_to_rejections(tmp_path: Path, gap: ModelGap) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": "exactly_once"}, ":1: no run of exactly_once is followed; "),
+        ({"model": "exactly_once"}, ":1: runs of exactly_once cannot be followed; "),
         ({"model": 3}, ':1: "model" is a whole number; it has to be a text'),
         ({"model": "kafka"}, ":1: there is no configuration entry expirations; "),
         ({"configuration": {"replicas": 3}}, ":1: there is no configuration entry replicas; "),

@@ -40,18 +40,18 @@ NOTHING: Committed = (-1, "")
 
 
 class Groups:
-    """The committed offsets, and those of transactions that have not ended."""
+    """The offsets that consumer groups have committed, and the offsets in transactions that have not ended."""
 
     def __init__(self) -> None:
         self._committed: dict[At, Committed] = {}
         self._held: dict[tuple[int, int], dict[At, Committed]] = {}
 
     def commit(self, at: At, offset: int, metadata: str | None) -> None:
-        """Commit an offset."""
+        """Commit an offset of a group for a partition."""
         self._committed[at] = offset, metadata
 
     def committed(self, at: At) -> Committed:
-        """The committed offset; -1 before the first."""
+        """The offset that the group has committed for a partition; -1 before the first commit."""
         return self._committed.get(at, NOTHING)
 
     def partitions_of(self, group: str) -> dict[str, list[int]]:
@@ -63,11 +63,11 @@ class Groups:
         return partitions
 
     def hold(self, producer: tuple[int, int], at: At, offset: int, metadata: str | None) -> None:
-        """Keep an offset until the transaction of this producer (id, epoch) ends."""
+        """Keep an offset that is part of a transaction until the transaction of this producer (id, epoch) ends."""
         self._held.setdefault(producer, {})[at] = offset, metadata
 
     def release(self, producer: tuple[int, int], control: Control) -> None:
-        """The transaction of this producer has ended."""
+        """Commit or drop the kept offsets of a producer's transaction, which has ended."""
         held = self._held.pop(producer, {})
         if control is Control.COMMIT:
             self._committed.update(held)
@@ -85,7 +85,7 @@ class Member:
 
 
 class Membership:
-    """The member of each group."""
+    """The only member of each consumer group."""
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
@@ -93,7 +93,8 @@ class Membership:
         self._generations = itertools.count(1)
 
     def join(self, group: str, name: str, session_timeout: int, now: int) -> tuple[ErrorCode, Member | None]:
-        """Become the member of a group, or remain it in a new generation; an empty name requests a new name."""
+        """Let a consumer become the member of a group, or stay its member in a new generation; an empty name requests a
+        new name."""
         present = self._members.get(group)
         if present is not None and now - present.heard > present.session_timeout:
             present = None
@@ -117,7 +118,7 @@ class Membership:
         return code, member.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
-        """Note that the member is alive."""
+        """Note that the member of a group is alive."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -142,7 +143,7 @@ NO_LEADER = -1
 
 
 class Disconnected(Exception):
-    """The broker does not answer: the client's connection breaks."""
+    """Raised if a broker does not answer, so that the client's connection breaks."""
 
 
 class Moves(Protocol):
@@ -153,7 +154,7 @@ class Moves(Protocol):
 
 
 class Backend:
-    """The cluster, as the brokers' listeners see it."""
+    """The cluster as the brokers' listeners use it: it answers requests of clients."""
 
     def __init__(self, cluster: Cluster, pump: Moves, topic: str, tell: Tell) -> None:
         self.cluster = cluster
@@ -162,11 +163,11 @@ class Backend:
         self.tell = tell
         self.addresses: Mapping[int, tuple[str, int]] = {}
         self.transactions: Transactions = cluster.coordinator
-        """The coordinator of the clients' transactions."""
+        """The coordinator of the transactions of the clients."""
         self._stored = 0
 
     def live(self) -> list[int]:
-        """The brokers that run, in order."""
+        """The numbers of the brokers that run, in order."""
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:

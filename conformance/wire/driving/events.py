@@ -1,4 +1,5 @@
-"""Names for a server or a proxy: its partition, its default address, and what takes its events."""
+"""Shared by the server and the proxy: the name of the partition, the default address, and functions that take
+events."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ class PortError(OSError):
 
 
 Tell = Callable[[str], None]
-"""Takes one line for each event."""
+"""A function that takes one line for each event."""
 
 
 def be_silent(line: str) -> None:
-    """Take an event, and drop it."""
+    """Take the line about an event, and print nothing."""
 
 
 def print_event(line: str) -> None:
-    """Print an event; what clients send is escaped and cut off."""
+    """Print the line about an event; text that clients sent is escaped and cut off."""
     say(escaped(line[:LONGEST_LINE]))

@@ -30,16 +30,16 @@ EXPIRY_INTERVAL = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
 
 MOST_ROUNDS = 1_000
-"""Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
+"""The most rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
 
 
 @dataclass(eq=False)
 class Pump:
-    """Keeps one cluster moving."""
+    """Drives one cluster: delivers its messages, and fires its timers."""
 
     _cluster: Cluster
     _tell: Tell
-    """Takes one line per event."""
+    """A function that takes one line for each event."""
     session_timeout: int = SESSION_TIMEOUT
     """In ms."""
     unclean: bool = False
@@ -47,7 +47,7 @@ class Pump:
     rounds: int = MOST_ROUNDS
     """The largest number of rounds of messages in a run."""
     now: Callable[[], float] = time.monotonic
-    """The time in s."""
+    """The clock: gives the time in seconds."""
 
     def __post_init__(self) -> None:
         self._began = self.now() - self._cluster.now / 1000
@@ -67,7 +67,7 @@ class Pump:
         self._answers_to_lose += 1
 
     def run(self) -> None:
-        """Bring the cluster up to date."""
+        """Do in the cluster what is due by now: deliver messages, fire timers, and end sessions."""
         cluster = self._cluster
         cluster.advance(max(0, int((self.now() - self._began) * 1000) - cluster.now))
         self._fire_timers()
@@ -85,7 +85,7 @@ class Pump:
                     self._cluster.fire(broker, kind)
 
     def _settle(self) -> None:
-        """Deliver messages, and let followers fetch, until nothing moves."""
+        """Deliver messages, and let followers fetch, until no message is left."""
         for _ in range(self.rounds):
             delivered = [self._deliver(message) for message in self._cluster.messages()]
             fired = [
@@ -114,7 +114,7 @@ class Pump:
         return True
 
     def _give_up_on_absent_brokers(self) -> None:
-        """Let the controller notice brokers whose session has ended."""
+        """Let the controller give up the brokers whose session has ended."""
         for broker in self._cluster.brokers:
             if self._cluster.is_running(broker):
                 self._away_since.pop(broker, None)

@@ -43,7 +43,7 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class BatchError(Exception):
-    """A batch that is refused, with the error code for its producer."""
+    """A batch that the server refuses, with the error code for its producer."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.name)
@@ -112,7 +112,7 @@ def _batches(records: Sequence[Record]) -> Iterator[bytes]:
 
 
 def _bytes_of_batch(first: Record, count: int) -> bytes | None:
-    """The bytes of a batch of which so many records are present; None if some are missing."""
+    """The bytes of a batch of which `count` records are present; None if some of its records are missing."""
     payload = first.payload.encode(BYTES, "replace")
     if first.control is None and len(payload) >= HEADER.size and payload[MAGIC_AT] == MAGIC:
         (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)
@@ -121,7 +121,7 @@ def _bytes_of_batch(first: Record, count: int) -> bytes | None:
 
 
 def _new_batch(record: Record) -> bytes:
-    """The batch of a marker, or of a record with a text."""
+    """The bytes of a new batch for a marker, or for a record whose payload is a text."""
     stamp = record.stamp
     attributes = TRANSACTIONAL if stamp and stamp.is_transactional else 0
     key, value = None, record.payload.encode()

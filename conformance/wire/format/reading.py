@@ -50,7 +50,7 @@ class Cursor:
     def take(self, count: int) -> bytes:
         """The next bytes. Raises MalformedError if there are fewer."""
         if not 0 <= count <= self.left:
-            raise MalformedError(f"a length of {count} where {self.left} bytes are left")
+            raise MalformedError(f"it gives a length of {count}, but has only {self.left} bytes left")
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -76,7 +76,7 @@ class Cursor:
         """The length of a string or an array; None if it is null. Raises MalformedError."""
         count = self.varint() - 1 if compact else self.integer(form)
         if not -1 <= count <= self.left:
-            raise MalformedError(f"a length of {count} where {self.left} bytes are left")
+            raise MalformedError(f"it gives a length of {count}, but has only {self.left} bytes left")
         return None if count < 0 else count
 
 
@@ -191,7 +191,7 @@ def _tagged_fields(cursor: Cursor, readers: dict[int, tuple[str, Read]]) -> dict
             cursor.take(size)
             continue
         if size > left:
-            raise MalformedError(f"a length of {size} where {left} bytes are left")
+            raise MalformedError(f"it gives a length of {size}, but has only {left} bytes left")
         name, reader = readers[tag]
         values[name] = reader(cursor)
         if left - cursor.left != size:

@@ -21,7 +21,7 @@ from isrcheck.conformance.wire.requests import cluster, data, groups, transactio
 from isrcheck.conformance.wire.requests.groups import heartbeat, join_group, leave_group, sync_group
 
 MOST_REQUEST = 4 << 20
-"""Bytes of the longest request."""
+"""The size in bytes of the longest request that is accepted."""
 
 MOST_CONNECTIONS = 100
 DEFECT = "this is a defect of the server"
@@ -33,7 +33,8 @@ Handler = Callable[[Backend, int, Request], Awaitable[Any]]
 
 
 class Server:
-    """The brokers of one cluster on the network. Use it as an asynchronous context manager."""
+    """The server of the brokers of one cluster: their ports and connections. Use it as an asynchronous context
+    manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
         """`port` is the port of broker 0; the other brokers have the next ports. With 0 the system chooses them all."""
@@ -88,7 +89,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port. Raises the error that has ended the ticking before, if any."""
+        """Close every connection and every port. If an error has already ended the driving of the cluster, raise it."""
         ticking = self.ticking
         assert ticking is not None
         ticking.cancel()
@@ -195,20 +196,22 @@ def _with(kept: Kept, handler: Callable[[Backend, Kept, int, Request], Awaitable
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes | None:
-    """The next frame; None at the end of the connection. Raises MalformedError."""
+    """The next frame of a connection; None at the end of the connection. Raises MalformedError."""
     try:
         size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
         if not 0 < size <= MOST_REQUEST:
-            raise MalformedError(f"a frame of {size} bytes; it may have 1 to {MOST_REQUEST}")
+            raise MalformedError(f"a frame of {size} bytes; a frame may have 1 to {MOST_REQUEST}")
         return await reader.readexactly(size)
     except asyncio.IncompleteReadError as error:
         if error.partial or error.expected != 4:
-            raise MalformedError(f"it ends after {len(error.partial)} of {error.expected} bytes") from None
+            raise MalformedError(
+                f"the client ended it after {len(error.partial)} of {error.expected} bytes of a frame"
+            ) from None
         return None
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that has the port, and does not listen yet. Raises PortError."""
+    """A socket that is bound to the port, and does not listen yet. Raises PortError."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)

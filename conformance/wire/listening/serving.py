@@ -20,7 +20,7 @@ LOSE = "lose answer"
 
 
 class Faults:
-    """The faults of one cluster."""
+    """The commands with which a person causes faults in one cluster."""
 
     def __init__(self, cluster: Cluster, pump: Pump, tell: Tell) -> None:
         self._cluster = cluster
@@ -86,7 +86,7 @@ async def serve(
     started: Callable[[str], None],
     seconds: float | None,
 ) -> bool:
-    """Serve until Ctrl-C, or for so many seconds; returns whether it was interrupted.
+    """Serve until Ctrl-C, or for `seconds`; returns whether it was interrupted.
 
     `tell` takes one line per event; `started` takes the addresses of the brokers. Raises PortError.
     """

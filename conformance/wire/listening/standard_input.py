@@ -11,7 +11,7 @@ from contextlib import contextmanager
 LONGEST_LINE = 1_000
 
 Obey = Callable[[str], None]
-"""Takes one line, and reports what is wrong with it."""
+"""A function that carries out the command in one line, or reports what is wrong with it."""
 
 
 @contextmanager

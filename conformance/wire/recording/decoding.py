@@ -37,7 +37,8 @@ MOST_BYTES = 16 << 20
 
 
 def batches_of(data: bytes, cursor: Cursor) -> list[dict[str, Any]]:
-    """The batches in these bytes. `cursor` counts the values. Raises MalformedError if they are too many."""
+    """The record batches in some bytes, as values for JSON. `cursor` counts the values. Raises MalformedError if they
+    are too many."""
     return list(_batches(data, cursor))
 
 
@@ -93,7 +94,7 @@ def text_of(data: bytes | None) -> Any:
 
 
 MOST_VALUES = 500_000
-"""Values in one body: a small frame can announce a long list of the smallest entities."""
+"""The most values in one body that are decoded: a small frame can announce a long list of the smallest entities."""
 
 API_VERSIONS = 18
 SECRET = {33, 36, 38, 39, 40, 41, 44, 51, 58}

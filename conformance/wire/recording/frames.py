@@ -20,7 +20,7 @@ from typing import Any
 from kio.schema.index import api_key_map
 
 MOST_FRAME = 16 << 20
-"""Bytes of the longest frame that is recorded. A follower's fetch has 10 MiB at most by default."""
+"""The size in bytes of the longest frame that is decoded. A follower's fetch has 10 MiB at most by default."""
 
 MOST_KEPT = 256 << 20
 SIZE = 4
@@ -54,7 +54,7 @@ class Room:
         return True
 
     def give_back(self, size: int) -> None:
-        """Return bytes that were reserved."""
+        """Free bytes that were reserved."""
         self._left += size
 
 
@@ -97,9 +97,9 @@ class Splitter:
         if not self._kept:
             return None
         size, got = int.from_bytes(self._kept[:SIZE], "big", signed=True), len(self._kept)
-        problem = f"the connection ends after {got - SIZE} of {size} bytes"
+        problem = f"the connection ends after {got - SIZE} of the {size} bytes of a frame"
         if got < SIZE:
-            problem, size = f"the connection ends after {got} of the {SIZE} bytes of a size", 0
+            problem, size = f"the connection ends after {got} of the {SIZE} bytes that give the size of a frame", 0
         return Piece(self._take(got), problem=problem, size=size)
 
     def _problem(self, size: int) -> str | None:
@@ -107,10 +107,10 @@ class Splitter:
         if size < 0:
             return f"a frame of {size} bytes: {UNDECODED}"
         if size > MOST_FRAME:
-            return f"a frame of {size} bytes; of more than {MOST_FRAME} none is decoded"
+            return f"a frame of {size} bytes; frames of more than {MOST_FRAME} bytes are not decoded"
         if not self._reserved:
             if not self._room.reserve(SIZE + size):
-                return f"a frame of {size} bytes, while the incomplete frames have {MOST_KEPT} bytes"
+                return f"no room for a frame of {size} bytes: all incomplete frames together may have {MOST_KEPT} bytes"
             self._reserved = SIZE + size
         return None
 
@@ -125,7 +125,7 @@ class Splitter:
 
 
 MOST_UNANSWERED = 10_000
-"""Requests of a connection whose responses are awaited; a producer with acks=0 gets none."""
+"""The most requests of a connection that are remembered until their responses; a producer with acks=0 gets none."""
 
 START = struct.Struct(">hhi")
 CLIENT = struct.Struct(">h")
@@ -151,7 +151,7 @@ class Message:
     correlation: int | None
 
     def meta(self) -> dict[str, Any]:
-        """The recorded facts about it, except its body."""
+        """The fields of the message that are recorded, except its body."""
         return {
             "client": self.client,
             "broker": self.broker,
@@ -170,7 +170,7 @@ class Conversation:
         self._client: str | None = None
 
     def request(self, frame: bytes) -> Message:
-        """The header of a request."""
+        """The message of a request, by its header."""
         if len(frame) < START.size:
             return self.unknown("request")
         key, version, correlation = START.unpack_from(frame)
@@ -183,7 +183,7 @@ class Conversation:
         return message
 
     def response(self, frame: bytes) -> Message:
-        """The header of a response: it answers the request with its correlation id."""
+        """The message of a response: it answers the request with its correlation id."""
         if len(frame) < 4:
             return self.unknown("response")
         correlation = int.from_bytes(frame[:4], "big", signed=True)
@@ -193,7 +193,7 @@ class Conversation:
         return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
-        """A frame of which nothing is known but its connection."""
+        """The message of a frame of which only the connection is known."""
         return Message(kind, self._broker, self._client, None, None, None)
 
 

@@ -150,7 +150,7 @@ class _Script:
             yield "# and read with a new consumer."
 
     def _act(self, step: Step, numbers: Mapping[str, int]) -> Iterator[str]:
-        """What a person types or does, so that a step happens."""
+        """The line that says what a person types or does, so that a step happens."""
         rule = self._rule(step)
         brokers = self._names.brokers(step)
         if rule is None:
@@ -163,7 +163,7 @@ class _Script:
             yield f"#   pass {numbers[rule]}"
 
     def _words(self, step: Step) -> list[str]:
-        """The arguments of a step, as a person writes them."""
+        """The arguments of a step as text, as a person writes them."""
         first, *others = [*map(str, self._names.brokers(step)), ""]
         if step.action in OF_A_VALUE:
             first = str(step.ordinals[0])

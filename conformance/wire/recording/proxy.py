@@ -33,19 +33,19 @@ class Watched(asyncio.StreamReader):
         self._ended = ended
 
     def feed_eof(self) -> None:
-        """The side has ended its stream."""
+        """Note that the side has ended its stream."""
         self._ended.set()
         super().feed_eof()
 
     def set_exception(self, exc: Exception) -> None:
-        """The side is broken."""
+        """Note that the side's connection is broken."""
         self._ended.set()
         super().set_exception(exc)
 
 
 @dataclass(frozen=True)
 class Side:
-    """One end of a connection."""
+    """One end of a connection through the proxy: the client's, or the node's."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -118,7 +118,8 @@ class Connection:
             target.writer.write_eof()
 
     def _message(self, kind: str, piece: Piece) -> Message | None:
-        """The message of a piece; None in the middle of a frame that is not decoded."""
+        """The message whose frame a piece contains or begins; None for a piece in the middle of a frame that is not
+        decoded."""
         if piece.problem is not None:
             return self._conversation.unknown(kind)
         if piece.frame is None:
@@ -231,7 +232,8 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 
 def _reason(error: OSError) -> str:
-    """The reason, which asyncio wraps into a sentence with the address; an unresolvable name has no error number."""
+    """The reason in an error of the operating system, without the sentence and the address that asyncio puts around it.
+    An unresolvable name has no error number: its text is returned."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
@@ -249,7 +251,7 @@ async def record(
     started: Callable[[Mapping[Broker, int]], None],
     seconds: float | None,
 ) -> bool:
-    """Pass on and record until Ctrl-C, or for so many seconds; returns whether it was interrupted.
+    """Pass on and record until Ctrl-C, or for `seconds`; returns whether it was interrupted.
 
     `path` must not exist. `tell` takes a line for each event, `answer` what is wrong with a command,
     and `started` takes the ports by node. Raises PortError, FileExistsError, WritingError.

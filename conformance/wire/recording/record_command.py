@@ -97,7 +97,9 @@ def _node(word: str) -> Node:
         raise UsageError(f"--node {word}: {SHAPE}")
     is_known = _is_number(name) or name.partition("-")[0] == "controller"
     if not is_known or len(name) > LONGEST_NAME:
-        raise UsageError(f"--node {word}: its name is a broker's id, controller, or controller-ID")
+        raise UsageError(
+            f"--node {word}: {name!a} is no name of a node; write a broker's id, controller, or controller-ID"
+        )
     for each, least in ((port, 0), (target, 1)):
         if not (_is_number(each) and least <= int(each) <= LAST_PORT):
             raise UsageError(f"--node {word}: {each} is no port; {SHAPE}")

@@ -37,7 +37,7 @@ BEGUN, RELEASED = "begun", "released"
 
 SUCH_AS = "fetch, produce, alter_partition, or any"
 LONG = 100
-"""Characters of a cure that lists all names."""
+"""The length in characters from which a message no longer lists all names."""
 
 SHAPE = "write hold MESSAGE until MOMENT, or delay MESSAGE by N ms"
 
@@ -69,7 +69,7 @@ class Pattern:
     target: Party | None
 
     def fits(self, message: Message) -> bool:
-        """Whether a message is one of these."""
+        """Whether a message is a request or response of this pattern."""
         client, node = (self.source, self.target) if self.kind == "request" else (self.target, self.source)
         return (
             message.kind == self.kind
@@ -80,7 +80,7 @@ class Pattern:
 
 
 Moment = Pattern | str | None
-"""A message that arrives, BEGUN, RELEASED; or None: from the start, or never."""
+"""A moment at which a rule begins or ends: the arrival of a message, BEGUN, RELEASED; None: the start, or never."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,16 @@ def read_script(path: Path, nodes: Collection[Broker]) -> tuple[Rule, ...]:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}; name a file with one rule a line") from None
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path}: it has more than {MOST_BYTES} bytes; a script has one rule a line")
+        raise UsageError(
+            f"{path}: it has more than {MOST_BYTES} bytes, too many for a script; give a file with one rule a line"
+        )
     rules = []
     for number, text in enumerate(data.decode(errors="replace").split("\n"), 1):
         words = text.partition("#")[0].split()
         if words:
             rules.append(_Words(f"{path}:{number}", words, nodes).rule(number))
     if len(rules) > MOST_RULES:
-        raise UsageError(f"{path}: {len(rules)} rules; a script has at most {MOST_RULES}")
+        raise UsageError(f"{path}: {len(rules)} rules are too many; give at most {MOST_RULES}")
     return tuple(rules)
 
 
@@ -130,14 +132,14 @@ class _Words:
         pattern = self._pattern()
         delay = None
         if action == "delay":
-            self._must("by", "a delay says for how long: by 200 ms")
+            self._must("by", "the delay has no length; write, for example, by 200 ms")
             delay = self._milliseconds() / 1000
         after = self._moment(BEGUN) if self._has("after") else None
         until = self._moment(RELEASED) if self._has("until") else None
         if self._left:
             raise self._error(f"{self._left[-1]}: it does not belong here; {SHAPE}")
         if action == "hold" and until is None:
-            raise self._error("a hold says when it ends: until released, or until a message")
+            raise self._error("the hold has no end; write until released, or until MESSAGE")
         return Rule(number, self._text, pattern, delay, after, until)
 
     def _moment(self, word: str) -> Moment:
@@ -152,7 +154,7 @@ class _Words:
         return Pattern(kind, api, source, target)
 
     def _api(self) -> str:
-        """The name of an API, as alter_partition or as AlterPartition."""
+        """Take the name of an API from the line, written as alter_partition or as AlterPartition."""
         word = self._next(f"name an API, such as {SUCH_AS}")
         names = {_run_together(each): each for each in (*NAMES.values(), ANY)}
         name = names.get(_run_together(word))
@@ -162,22 +164,25 @@ class _Words:
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """`is_client`: the party has opened the connection, and is known by its client id; otherwise it is a node."""
+        """Take a party from the line. With `is_client`, the party has opened the connection, and is known by its client
+        id; otherwise it is a node."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":
             if not is_client:
-                raise self._error("clients send requests, and get responses; name a broker or a controller here")
+                raise self._error(
+                    "a client cannot stand here: it sends requests, and gets responses; name a broker or a controller"
+                )
             return Party(None, self._next("name the client by its client id"))
         if word == "broker":
             number = self._next("name the broker by its id")
             if not (number.isascii() and number.isdecimal() and len(number) <= 9):
-                raise self._error(f"broker {number}: its id is a number")
+                raise self._error(f"broker {number}: not the id of a broker; write its number")
             return self._node(int(number)) if not is_client else Party(int(number))
         if word.partition("-")[0] != CONTROLLER:
             raise self._error(f"{word}: {cure}")
         if is_client and word == CONTROLLER:
-            raise self._error("a controller that sends requests is known by its id: write controller-ID")
+            raise self._error("the controller has no id, by which a sender of requests is known; write controller-ID")
         return Party(word) if is_client else self._node(word)
 
     def _node(self, node: Broker) -> Party:
@@ -189,12 +194,12 @@ class _Words:
     def _milliseconds(self) -> int:
         number = self._next("write by N ms")
         if not (number.isascii() and number.isdecimal() and len(number) <= 9 and 1 <= int(number) <= MOST_MS):
-            raise self._error(f"{number}: a delay has 1 to {MOST_MS} ms")
-        self._must("ms", "delays are in milliseconds: by 200 ms")
+            raise self._error(f"{number}: not a length of a delay; give 1 to {MOST_MS} ms")
+        self._must("ms", "the delay is not in milliseconds; write, for example, by 200 ms")
         return int(number)
 
     def _has(self, word: str) -> bool:
-        """Take the next word if it is this one."""
+        """Take the next word if it is `word`; returns whether it was."""
         if self._left and self._left[-1] == word:
             self._left.pop()
             return True
@@ -240,7 +245,7 @@ class _Active:
         return self.is_on and not self.is_over and self.rule.pattern.fits(message)
 
     def let_pass(self) -> None:
-        """Let the messages pass that are held now; later messages are held again."""
+        """Let all messages pass that this rule holds now; it holds later messages again."""
         self.passes.set()
         self.passes = asyncio.Event()
 
@@ -263,7 +268,7 @@ class Holding:
 
     @property
     def has_rules(self) -> bool:
-        """Whether messages have to be judged at all."""
+        """Whether there are rules, so that each message has to be compared with them."""
         return bool(self._rules)
 
     def start(self) -> None:
@@ -273,7 +278,7 @@ class Holding:
                 self._begin(each)
 
     async def admit(self, message: Message, frame: bytes, ended: asyncio.Event) -> None:
-        """Wait until a message may pass. Raises DroppedError if its connection ends before."""
+        """Wait until the rules let a message pass. Raises DroppedError if its connection ends before."""
         begun = self._see(message)
         for each in self._rules:
             if each not in begun and each.takes(message):
@@ -295,7 +300,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin and end the rules whose moment is this message; returns those that begin: they hold later messages."""
+        """Begin and end the rules that name this message as their moment; return the rules that begin, which hold only
+        later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule

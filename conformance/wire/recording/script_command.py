@@ -24,7 +24,9 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print the script of a trace."""
     if not 0 <= arguments.first_broker <= MOST_BROKER:
-        raise UsageError(f"--first-broker {arguments.first_broker}: give a number from 0 to {MOST_BROKER}")
+        raise UsageError(
+            f"--first-broker {arguments.first_broker}: not the id of a broker; give a number from 0 to {MOST_BROKER}"
+        )
     controller = arguments.controller
     if controller.partition("-")[0] != CONTROLLER or not controller.isprintable() or " " in controller:
         raise UsageError(f"--controller {controller}: write {CONTROLLER}, or {CONTROLLER}-ID")

@@ -28,13 +28,13 @@ DIGITS = 4
 
 
 class Sink(Protocol):
-    """Takes entries."""
+    """What takes the entries of a recording."""
 
     def put(self, entry: Mapping[str, Any], frame: bytes | None = None) -> None:
         """Take an entry, and give it the present time."""
 
     async def drain(self) -> None:
-        """Wait until there is room for more."""
+        """Wait until there is room for more entries."""
 
 
 class Recorder:
@@ -76,7 +76,7 @@ class Recorder:
         self._process.stdin.write(packed(timed, frame))
 
     async def drain(self) -> None:
-        """Wait until there is room for more. After a failure there always is: the command ends then."""
+        """Wait until there is room for more entries. After a failure there always is room: the command ends then."""
         assert self._process is not None and self._process.stdin is not None
         with suppress(OSError):
             await self._process.stdin.drain()
@@ -85,7 +85,7 @@ class Recorder:
 LENGTHS = struct.Struct(">II")
 DEFECT = "this is a defect of the decoder"
 NICE = 10
-"""How much this process yields to the proxy if they share cores."""
+"""The niceness of this process: how much it yields to the proxy if both share cores."""
 
 TOLD = ("request", "response")
 

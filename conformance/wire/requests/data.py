@@ -38,14 +38,14 @@ NO_REPLICA = -1
 """In a fetch response: the broker that answers serves the consumer itself (KIP-392)."""
 
 LONGEST_VALUES = 100
-"""Characters of the values of a batch that a line shows."""
+"""The most characters of a batch's values that a line shows."""
 
 WAIT = 0.005
 """The seconds after which a waiting fetch looks again."""
 
 
 async def produce(backend: Backend, broker: int, request: Request) -> Any:
-    """Append the batches; no answer with acks=0."""
+    """Append the batches of a produce request; the result is None with acks=0, which has no response."""
     acks = ACKS.get(request.body.acks)
     topics = []
     for topic in request.body.topic_data:
@@ -90,7 +90,7 @@ async def _append(
 
 
 async def fetch(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with batches; wait for them as long as the consumer allows."""
+    """Answer a consumer's fetch with batches; wait for batches as long as the consumer allows."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + min(max(request.body.max_wait, 0), MOST_WAIT) / 1000
     while True:
@@ -150,7 +150,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
 
 
 async def list_offsets(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with the first or the last offset."""
+    """Answer with the first offset of the partition, or the end."""
     isolation = ISOLATIONS.get(request.body.isolation_level, Isolation.READ_UNCOMMITTED)
     topics = []
     for topic in request.body.topics:
@@ -207,6 +207,6 @@ async def offset_for_leader_epoch(backend: Backend, broker: int, request: Reques
 
 
 def _epoch_of(partition: Any) -> int | None:
-    """The leader epoch that a consumer knows; None if it sends none."""
+    """The leader epoch that a consumer sends in its request; None if it sends none."""
     epoch = getattr(partition, "current_leader_epoch", -1)
     return epoch if epoch >= 0 else None

@@ -70,7 +70,7 @@ async def offset_fetch(backend: Backend, groups: Groups, broker: int, request: R
 
 
 async def join_group(backend: Backend, members: Membership, broker: int, request: Request) -> Any:
-    """Let a consumer become the member of a group; it is its leader, too."""
+    """Let a consumer become the only member of a group, and so also its leader."""
     body, code, member = request.body, ErrorCode.not_coordinator, None
     if broker == backend.coordinator():
         now = backend.cluster.now
@@ -101,7 +101,7 @@ async def sync_group(backend: Backend, members: Membership, broker: int, request
 
 
 async def heartbeat(backend: Backend, members: Membership, broker: int, request: Request) -> Any:
-    """Note that the member is alive."""
+    """Note that the member of a group is alive."""
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         code = members.heartbeat(body.group_id, body.member_id, body.generation_id, backend.cluster.now)

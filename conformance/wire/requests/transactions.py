@@ -71,7 +71,7 @@ async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
 
 
 async def end_transaction(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
-    """Commit or abort: the answer says that it is decided; the markers follow."""
+    """Commit or abort a transaction: the answer says that this is decided; the markers follow."""
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         control = Control.COMMIT if body.committed else Control.ABORT

@@ -80,7 +80,7 @@ class PositionedConsumer:
         return self._read
 
     def end(self) -> None:
-        """End the consumer. Blocks until the library has ended its threads."""
+        """Close the consumer. Blocks until the library has ended its threads."""
         self._consumer.close()
 
 
@@ -112,7 +112,7 @@ READS = (*FETCHES, FOLLOWS, TO_FOLLOWER, TO_LEADER)
 
 
 class Consuming:
-    """The consumers of one play."""
+    """The consumers that take part while one trace is played."""
 
     def __init__(self, trace: Trace, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]) -> None:
         self._stage = stage
@@ -134,7 +134,7 @@ class Consuming:
             self._played.consumed.append([])
 
     async def end(self) -> None:
-        """End the consumers."""
+        """Close the consumers."""
         for waiting in list(self._stage.fetches):
             if not waiting.answer.done():
                 waiting.answer.set_result(None)
@@ -142,7 +142,7 @@ class Consuming:
             await asyncio.to_thread(self._consumers.pop().end)
 
     async def before(self, step: Step, position: int) -> None:
-        """Let the fetch of a consumer through. Raises ClientError."""
+        """Before a step, let the fetch of a consumer reach the cluster. Raises ClientError."""
         if step.action in (*FETCHES, TO_FOLLOWER):
             consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])

@@ -1,4 +1,4 @@
-"""What happened in a play, and what went wrong in it."""
+"""What happened while a trace was played, and what a client did wrong."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class ClientError(UsageError):
 
 
 def otherwise(position: int) -> str:
-    """The kinds of a client's deviation from the trace: the beginnings of messages."""
+    """The beginning of a message about a client that deviates from the trace at a step."""
     return f"the client did something else at step {position}"
 
 
 @dataclass
 class Played:
-    """What happened."""
+    """What happened while a trace was played."""
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
     """By record: the step in which its producer had a result, and the result."""
@@ -55,9 +55,9 @@ class Played:
     reading: Reading | None = None
     """What a new consumer reads afterwards."""
     committed: Reading | None = None
-    """The same with read_committed, if the trace has transactions."""
+    """What a new consumer with read_committed reads afterwards, if the trace has transactions."""
     is_leaderless: bool = False
-    """Whether the partition had no leader then."""
+    """Whether the partition had no leader when the new consumer read."""
     consumed: list[list[tuple[int, str]]] = field(default_factory=list)
     """For each consumer with a position: the offset and the value of every record that it has read, in order."""
     divergence: Divergence | None = None

@@ -27,7 +27,7 @@ FOR_CLIENTS = (*SENDS, *READS)
 """The actions that a trace must have, so that there is something to play."""
 
 AFTERWARDS = 60
-"""Virtual seconds for which the cluster keeps running, one after the other."""
+"""The virtual seconds for which the cluster keeps running after the last step, one after the other."""
 
 ROUNDS = 10
 """In a replay, a fetch without news does not wait: messages between brokers never end."""
@@ -36,7 +36,7 @@ NEVER = 10**9
 
 
 class Player:
-    """Plays one trace."""
+    """Plays one trace on a cluster, under real clients."""
 
     def __init__(self, trace: Trace, bug: str | None, host: str, port: int, tell: Callable[[str], None]) -> None:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""

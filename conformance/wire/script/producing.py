@@ -42,7 +42,8 @@ FAST = {
 
 SILENT = logging.getLogger(__name__)
 SILENT.disabled = True
-"""Takes the errors that the library would always print on stderr: those after which a producer sends nothing."""
+"""A logger that drops the errors that the library would print on stderr: errors after which a producer sends
+nothing."""
 
 
 class RealProducer:
@@ -58,12 +59,12 @@ class RealProducer:
 
     @property
     def told(self) -> Mapping[str, Told]:
-        """The results in the callbacks so far, by record."""
+        """The results that the producer's callbacks have had so far, by record."""
         self._poll()
         return self._told
 
     def is_told(self, value: str) -> bool:
-        """Whether a callback had a result for this record."""
+        """Whether a callback has had a result for the given record."""
         return value in self.told
 
     def send(self, value: str) -> None:
@@ -116,7 +117,7 @@ Key = tuple[str, int]
 
 
 class Producing:
-    """The producers of one play."""
+    """The producers that take part while one trace is played."""
 
     def __init__(self, trace: Trace, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]) -> None:
         self._trace = trace
@@ -214,7 +215,7 @@ class Producing:
             raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
-        """Whether another record of this producer waits at a broker."""
+        """Whether another record of the same producer waits at a broker."""
         return any(
             arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
             for arrival in self._stage.arrivals
@@ -345,7 +346,8 @@ class Producing:
     def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:
         """Raise ClientError if the record's number, or its epoch, is not that of the trace's producer.
 
-        Ids and epochs are compared by their changes: each of the trace's always stands for the same of the client's.
+        Ids and epochs need not be equal: each id or epoch of the trace's producer has to stand for the same id or epoch
+        of the client throughout.
         """
         real = arrival.stamp
         if own is None or real is None:

@@ -32,13 +32,13 @@ from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.format.batches import Batch
 
 SECONDS = 10.0
-"""How long a client may take for what the trace needs."""
+"""How many seconds a client may take for what the trace needs."""
 
 POLL_SECONDS = 0.002
 
 
 async def comes(is_there: Callable[[], bool]) -> bool:
-    """Wait until something is found; returns whether it came in time."""
+    """Wait until `is_there` is true; returns whether this was in time."""
     for _ in range(int(SECONDS / POLL_SECONDS)):
         if is_there():
             return True
@@ -71,7 +71,7 @@ Held = TypeVar("Held", Arrival, Waiting)
 
 
 class Still:
-    """Time stands still between the steps of a trace, and nothing moves by itself."""
+    """Stands in for the driving of a cluster (pump.py): between the steps of a trace, nothing moves by itself."""
 
     def run(self) -> None:
         """Do nothing."""
@@ -143,7 +143,8 @@ class Stage(Backend):
 
 
 async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
-    """The answer to a request that is held among others. Raises Disconnected if its connection is to break."""
+    """Hold a request among `others` until it has an answer; returns the answer. Raises Disconnected if its connection
+    is to break."""
     try:
         answer = await coming
     finally:

@@ -164,9 +164,12 @@ class QuorumController:
     # Life of brokers
 
     def must_accept(self, broker: int) -> None:
-        """Errors: `ClusterError` while the session of the broker's earlier process lasts (DUPLICATE_BROKER_...)."""
+        """Check that a new process of the broker may register. Errors: `ClusterError` while the session of the broker's
+        earlier process lasts (DUPLICATE_BROKER_...)."""
         if self.has_session(broker):
-            raise ClusterError(f"broker {broker}: the session of its earlier process lasts; end the session first")
+            raise ClusterError(
+                f"broker {broker}: the session of its earlier process has not ended; end that session first"
+            )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
@@ -202,17 +205,17 @@ class QuorumController:
         return state.has_session and self._clock.now - state.last_contact <= self._settings.broker_session_timeout_ms
 
     def end_session(self, broker: int) -> None:
-        """The heartbeats of a broker fail to arrive for broker.session.timeout.ms."""
+        """Let the session of a broker end, as if no heartbeat had arrived for broker.session.timeout.ms."""
         self._states[broker].has_session = False
 
     def fence(self, broker: int) -> None:
-        """Find that a broker's session has ended, and fence it. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
+        """Fence a broker whose session has ended. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
         if it is fenced, or its session lasts.
         """
         if self.image.brokers[broker].is_fenced:
             raise ClusterError(f"broker {broker} is fenced already")
         if self.has_session(broker):
-            raise ClusterError(f"broker {broker}: its session lasts; end it first")
+            raise ClusterError(f"broker {broker}: its session has not ended; end it first")
         self._fence(broker)
 
     def fail_over(self) -> None:
@@ -231,11 +234,11 @@ class QuorumController:
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
 
     def _end_session(self, broker: int) -> None:
-        """The session of a broker is over, and so is its controlled shutdown."""
+        """Note that the session of a broker has ended, which also ends its controlled shutdown."""
         self._states[broker].has_session, self._states[broker].shutdown_offset = False, NEVER
 
     def _unfence(self, broker: int) -> None:
-        """The broker is no longer fenced; it leads if the partition has no leader, and the broker is valid."""
+        """Unfence a broker; elect it if the partition has no leader and the broker may lead."""
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=False))
         self.replication.elect_if_leaderless()
 
@@ -259,7 +262,7 @@ class QuorumController:
             built = self.replication.change(election=kind)
         if built is None or built.leader != candidate:
             won = None if built is None else built.leader
-            raise ClusterError(f"{kind.value}: broker {candidate} is not elected, but {won}")
+            raise ClusterError(f"{kind.value}: broker {candidate} does not win this election; the winner is {won}")
         if kind is Election.FAIL_OVER and leader is not None:
             self._fence(leader)
         else:

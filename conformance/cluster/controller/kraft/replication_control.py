@@ -134,7 +134,8 @@ class PartitionChange:
         return None if is_same else replace(after, partition_epoch=before.partition_epoch + 1)
 
     def _elr(self) -> frozenset[int]:
-        """Members of ISR or ELR stay eligible until the ISR is large enough. Kafka: maybePopulateTargetElr.
+        """The new ELR: members of the former ISR or ELR stay eligible until the ISR is large enough. Kafka:
+        maybePopulateTargetElr.
 
         Kafka does not check whether they are still replicas.
         """
@@ -169,25 +170,27 @@ class PartitionChange:
         return None, False
 
     def _may_last_known_leader_lead(self, last: int, elr: frozenset[int]) -> bool:
-        """Kafka: canElectLastKnownLeader. Up to 4.0 it need not be alive (KAFKA-19522)."""
+        """Whether the last known leader may be elected: up to 4.0 even if it is not alive (KAFKA-19522). Kafka:
+        canElectLastKnownLeader."""
         if not self.knows_elr or (self.switches.LAST_KNOWN_LEADER_IS_ACTIVE and not self.may_lead(last)):
             return False
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Kafka: isValidNewLeader. Whether a broker is active is checked only if it can be elected."""
+        """Whether a broker may lead. Whether it is active is checked only if it can be elected. Kafka:
+        isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
-        """A leader that stays enters a new epoch if a replica is removed, and before 3.6 if the ISR becomes smaller.
-        Kafka: triggerLeaderEpochBumpIfNeeded.
-        """
+        """Whether a leader that stays enters a new epoch: if a replica is removed, and before 3.6 if the ISR becomes
+        smaller. Kafka: triggerLeaderEpochBumpIfNeeded."""
         if not set(self.partition.replicas) <= set(self.target.replicas):
             return self.bug is not Bug.REMOVAL_KEEPS_LEADER_EPOCH
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
 
     def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
-        """Kept from the moment in which no broker leads until one does. Kafka: maybeUpdateLastKnownLeader."""
+        """The last known leader, which is kept from the moment in which no broker leads until one does. Kafka:
+        maybeUpdateLastKnownLeader."""
         before = self.partition
         if not self.knows_elr:
             return before.last_known_leader
@@ -199,7 +202,7 @@ class PartitionChange:
 def error_for(
     sender: int, request: AlterIsrRequest, image: MetadataImage, switches: Switches, bug: Bug | None
 ) -> Errors:
-    """The error for a proposal of a registered process; NONE: it is accepted.
+    """The error with which the controller refuses an ISR proposed by a registered process; NONE if it accepts the ISR.
 
     Unlike a controller with ZooKeeper, this one refuses a request that it has accepted before and that comes again: its
     partition epoch is old.
@@ -241,7 +244,7 @@ class Assignment:
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas that stay."""
+        """The replicas that remain assigned after the reassignment."""
         return tuple(each for each in self.replicas if each not in self.removing)
 
 
@@ -314,12 +317,13 @@ class ReplicationControl:
     # What happens to brokers
 
     def remove_from_isr(self, broker: int) -> None:
-        """A broker is fenced, or shuts down: it leaves the ISR, and cannot lead."""
+        """Remove a broker that is fenced or shuts down from the ISR; it cannot lead either."""
         if broker in self.partition.isr:
             self._write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
-        """A broker registers after an unclean shutdown: it leaves ISR and ELR. Kafka: handleBrokerUncleanShutdown."""
+        """Remove a broker that registers after an unclean shutdown from ISR and ELR. Kafka:
+        handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
             self._write(self.change(removed=broker, unclean=frozenset({broker})))
 
@@ -332,14 +336,13 @@ class ReplicationControl:
             self._write(self.change(removed=broker, unclean=scrapped))
 
     def elect_if_leaderless(self) -> None:
-        """A broker is active now: it leads if the partition has no leader, and the broker is valid."""
+        """Elect a broker that has become active, if the partition has no leader and the broker may lead."""
         if self.partition.leader is None:
             self._write(self.change())
 
     def take_directory(self, broker: int) -> None:
-        """A broker has put its replica into another directory. Up to 4.2, that makes the controller forget the ELR.
-        Kafka: handleAssignReplicasToDirs.
-        """
+        """Note that a broker has put its replica into another directory. Up to 4.2, the controller then forgets the
+        ELR. Kafka: handleAssignReplicasToDirs."""
         if broker in self.partition.replicas:
             knows_elr = self._switches.ELR and not self._switches.ASSIGNED_DIRECTORY_ERASES_ELR
             self._write(self.change(knows_elr=knows_elr, changes_directory=True))
@@ -362,7 +365,7 @@ class ReplicationControl:
     # Requests of an administrator
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
-        """Assign the partition to these replicas; those that are removed stay until the added ones are in sync, if
+        """Assign the partition to the given replicas; removed replicas stay until the added ones are in sync, if
         there are any to wait for. Kafka: changePartitionReassignment. Errors: `ClusterError`.
         """
         brokers = self._log.now.brokers
@@ -387,7 +390,7 @@ class ReplicationControl:
         self._write(self.change(target=reverted(assignment_of(self.partition)), target_isr=isr))
 
     def change_min_insync_replicas(self, least: int) -> None:
-        """Set min.insync.replicas of the topic; its present value, set again, changes nothing."""
+        """Set min.insync.replicas of the topic; setting the present value again changes nothing."""
         if least != self._log.now.min_insync_replicas:
             self._write_min_insync_replicas(least)
 
@@ -396,7 +399,7 @@ class ReplicationControl:
         self._write_min_insync_replicas(self._log.now.min_insync_replicas)
 
     def _write_min_insync_replicas(self, least: int) -> None:
-        """The value comes with ClearElrRecord: the ELR becomes empty, and the last known leader is forgotten.
+        """Write the value together with ClearElrRecord: the ELR becomes empty, and the last known leader is forgotten.
         Kafka: ConfigurationControlManager, ReplicationControlManager.replay(ClearElrRecord).
         """
         cleared = before = self.partition
@@ -421,7 +424,8 @@ class ReplicationControl:
         knows_elr: bool | None = None,
         changes_directory: bool = False,
     ) -> PartitionRegistration | None:
-        """The record after a change, or None. A broker removed from the ISR cannot lead. Errors: `ClusterError`."""
+        """The partition's record after a change; None if nothing changes. A broker removed from the ISR cannot lead.
+        Errors: `ClusterError`."""
         now = self.partition
         return PartitionChange(
             partition=now,

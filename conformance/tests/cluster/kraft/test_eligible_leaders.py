@@ -142,7 +142,7 @@ kill 1 0; register 1 0; registration 0 is_fenced: yes; controller leader: [0|non
 == since 4.1 a new controller gives fenced brokers no session
 [4.0 ELR=on|4.1] replicas=2 log=abcde
 kill 1; fail_over_controller; may_register 1: [no|yes]; may_be_fenced 0: no
-crash 0; start_process 0 ! broker 0: the session of its earlier process lasts
+crash 0; start_process 0 ! broker 0: the session of its earlier process has not ended
 
 == a new controller forgets for whom a shutdown waits
 4.3 replicas=2 log=abcde

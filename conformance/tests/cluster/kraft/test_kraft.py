@@ -18,7 +18,7 @@ fence 1; record: 0 [1|0] 1 0,2
 
 == the first valid replica in assignment order leads
 3.7 assignment=021
-fence 0; record: 2 1 1 1,2; elect preferred 1 ! preferred: broker 1 is not elected, but None
+fence 0; record: 2 1 1 1,2; elect preferred 1 ! preferred: broker 1 does not win this election; the winner is None
 
 == a leader that has not read of it proposes a fenced follower in vain
 3.7 isr=01
@@ -34,7 +34,7 @@ ask 2 0; ask_controller 0; answer_to_leader 0: NONE; drop; ask_controller 0; ans
 
 == a broker registers only after its session
 3.7
-crash 1; start_process 1 ! broker 1: the session of its earlier process lasts; end the session first
+crash 1; start_process 1 ! broker 1: the session of its earlier process has not ended; end that session first
 
 == a broker that restarts before it is fenced stays in the ISR up to 3.9 (KAFKA-18106); later it leaves it in one change
 [3.7|4.0|4.1]

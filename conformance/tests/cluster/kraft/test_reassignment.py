@@ -18,7 +18,7 @@ HISTORIES = """
 reassign 0; described: Leader: 0 Replicas: 0 Isr: 0 Elr: 1,2 LastKnownElr: -; logs: abcde - -
 kill 0; described: Leader: none Replicas: 0 Isr: - Elr: 0,1,2 LastKnownElr: 0
 start 0; described: Leader: none Replicas: 0 Isr: - Elr: 1,2 LastKnownElr: 0
-elect preferred 0 ! preferred: broker 0 is not elected, but None
+elect preferred 0 ! preferred: broker 0 does not win this election; the winner is None
 stop 1; start 1; stop 2; start 2; described: Leader: none Replicas: 0 Isr: - Elr: 1,2 LastKnownElr: 0
 elect unclean 0; described: Leader: 0 Replicas: 0 Isr: 0 Elr: - LastKnownElr: -; log 0: a b c d e
 

@@ -242,7 +242,7 @@ def test_a_dead_end_and_a_step_that_causes_an_error(serve: Serve, tmp_path: Path
 
 
 def test_the_properties_that_are_not_judged_ahead_are_named(serve: Serve, tmp_path: Path) -> None:
-    hint = "Judged only when a step is taken, or never on a path: can_be_open."
+    hint = "The buttons do not show whether a step violates these properties: can_be_open."
     assert texts(serve(latch(tmp_path)).get("step-0"), "p", "hint")[0] == hint
 
 

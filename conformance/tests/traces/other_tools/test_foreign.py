@@ -167,7 +167,7 @@ def test_one_full_state_with_its_former_values() -> None:
     ]
     assert view(found, full=True)[2:6] == ["  0  initially", "     small = 0", "     big = 0", "  1  FillBigJug"]
     for step in (3, -4):
-        with pytest.raises(UsageError, match=f"^--step {step}: the trace has the steps 0..2$"):
+        with pytest.raises(UsageError, match=f"^--step {step}: no such step; the trace has the steps 0..2$"):
             view(found, step=step)
 
 
@@ -266,7 +266,7 @@ def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
         ([{"x": 1}, 2], "state 1 is not an object; the trace is damaged"),
         (
             {"state": [[1, {"x": 1}], [1, {"x": 2}]]},
-            "it has two states 1, so several traces; give a file with one trace",
+            "two of its states have the number 1, so it is several traces; give a file with one",
         ),
     ],
 )

@@ -318,7 +318,7 @@ COMPLAINTS = {
     "kafka/2.1 --replica 3": "kafka has no option --replica; did you mean --replicas?",
     "kafka/2.1 --step 3": "--step needs --from FILE",
     "--from FILE --step x": "--step x: not the number of a step",
-    "--from FILE --step 9": "--step 9: the trace has the steps 0..8",
+    "--from FILE --step 9": "--step 9: no such step; the trace has the steps 0..8",
     "kafka --from FILE": "FILE is a trace of published, not of kafka; leave the model out",
     "--from FILE --acks 1": "FILE fixes the configuration; leave --acks out",
     "--from none": "none: cannot be read: No such file or directory; list the traces with: trace list",

@@ -100,7 +100,8 @@ def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
         with pytest.raises(UsageError) as error:
             view_step(classic, number)
         assert str(error.value) == (
-            f"--step {number}: the trace has the states 0..6; -1 is the last state, -2 the state before it"
+            f"--step {number}: no such state; the trace has the states 0..6; -1 is the last state, -2"
+            " the state before it"
         )
 
 

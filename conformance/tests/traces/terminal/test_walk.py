@@ -279,7 +279,7 @@ def test_a_walk_continues_from_a_step_of_a_trace() -> None:
     assert walk.trace.states == found.states
     assert Walk.along(weak_isr(), 0, COMMAND).position == 0
     for step in (7, -1):
-        with pytest.raises(UsageError, match=f"--step {step}: the trace has the steps 0..6"):
+        with pytest.raises(UsageError, match=f"--step {step}: no such step; the trace has the steps 0..6"):
             Walk.along(found, step, COMMAND)
 
 

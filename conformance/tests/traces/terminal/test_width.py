@@ -282,7 +282,7 @@ def test_in_a_pipe_only_requested_colours_and_widths_are_used(
     assert shown(capsys, "show", path) == "\n".join(view(found)) + "\n"
     assert shown(capsys, "show", path, "--width", 80) == CLASSIC_80
     assert shown(capsys, "show", path, "--color", "always") == "\n".join(view(found, look=Look(ink=Ink(True)))) + "\n"
-    assert complaint(capsys, "show", path, "--width", 0) == "--width 0: give at least one column"
+    assert complaint(capsys, "show", path, "--width", 0) == "--width 0: too narrow; give at least one column"
     assert complaint(capsys, "show", path, "--color", "pink").startswith("argument --color: invalid choice: 'pink'")
 
 

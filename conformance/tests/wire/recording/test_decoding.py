@@ -237,4 +237,4 @@ def test_a_compressed_batch_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) 
     assert found["undecoded"] == "compressed: gzip, with more than 1 MiB"
     cut = built(0, ["x"], attributes=GZIP)
     (found,) = batches_of(cut[:8] + struct.pack(">i", len(cut) - 16) + cut[12:-4], Bounded(b""))
-    assert found["undecoded"] == "compressed: gzip, and cut"
+    assert found["undecoded"] == "compressed: gzip, and cut off"

@@ -90,7 +90,7 @@ def test_brokers_and_the_controller_can_have_other_names():
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--first-broker", "-1"], "--first-broker -1: give a number from 0 to 1000000"),
+        (["--first-broker", "-1"], "--first-broker -1: not the id of a broker; give a number from 0 to 1000000"),
         (["--controller", "master"], "--controller master: write controller, or controller-ID"),
     ],
 )

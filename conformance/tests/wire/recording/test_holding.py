@@ -54,22 +54,22 @@ def test_a_script_is_read(tmp_path):
         ("hold", "the line ends too early; name an API, such as fetch, produce, alter_partition, or any"),
         ("hold fetsh until released", "fetsh: no such API; did you mean fetch?"),
         ("hold xyzzy until released", "xyzzy: no such API; such are fetch, produce, alter_partition, or any"),
-        ("hold fetch", "a hold says when it ends: until released, or until a message"),
+        ("hold fetch", "the hold has no end; write until released, or until MESSAGE"),
         ("hold fetch until", "the line ends too early; name an API, such as fetch, produce, alter_partition, or any"),
         ("hold fetch from until released", "until: write broker N, controller, or client ID"),
-        ("hold fetch to broker x until released", "broker x: its id is a number"),
+        ("hold fetch to broker x until released", "broker x: not the id of a broker; write its number"),
         ("hold fetch to broker 7 until released", "7: there is no such node; the nodes are 1, 2, controller (--node)"),
         (
             "hold fetch to client a until released",
-            "clients send requests, and get responses; name a broker or a controller here",
+            "a client cannot stand here: it sends requests, and gets responses; name a broker or a controller",
         ),
         (
             "hold fetch from controller until released",
-            "a controller that sends requests is known by its id: write controller-ID",
+            "the controller has no id, by which a sender of requests is known; write controller-ID",
         ),
-        ("delay fetch until released", "a delay says for how long: by 200 ms"),
-        ("delay fetch by 0 ms", "0: a delay has 1 to 3600000 ms"),
-        ("delay fetch by 1 s", "delays are in milliseconds: by 200 ms"),
+        ("delay fetch until released", "the delay has no length; write, for example, by 200 ms"),
+        ("delay fetch by 0 ms", "0: not a length of a delay; give 1 to 3600000 ms"),
+        ("delay fetch by 1 s", "the delay is not in milliseconds; write, for example, by 200 ms"),
         ("hold fetch until released now", "now: it does not belong here; write hold MESSAGE until MOMENT, or delay"),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_bad_rule_is_named_with_its_line_and_the_cure(line, message, tmp_path)
 def test_a_script_is_bounded(tmp_path):
     with pytest.raises(UsageError, match="it has more than 65536 bytes"):
         script(tmp_path, "#" * (MOST_BYTES + 1))
-    with pytest.raises(UsageError, match="101 rules; a script has at most 100"):
+    with pytest.raises(UsageError, match="101 rules are too many; give at most 100"):
         script(tmp_path, *["hold any until released"] * 101)
     with pytest.raises(UsageError, match="cannot be read: No such file or directory; name a file with one rule a line"):
         read_script(tmp_path / "none", (1,))

@@ -92,18 +92,18 @@ HOSTILE = {
     "negative size": (struct.pack(">i", -5) + b"abc", "a frame of -5 bytes: nothing that follows on this", -5),
     "2 GiB": (
         struct.pack(">i", 2**31 - 1) + b"abc",
-        "a frame of 2147483647 bytes; of more than 16777216 none",
+        "a frame of 2147483647 bytes; frames of more than 16777216 bytes",
         2**31 - 1,
     ),
-    "half a frame": (struct.pack(">i", 100) + b"abc", "the connection ends after 3 of 100 bytes", 100),
-    "half a size": (b"\0\0", "the connection ends after 2 of the 4 bytes of a size", 0),
-    "text": (b"GET / HTTP/1.1\r\n\r\n", "a frame of 1195725856 bytes; of more than", 1195725856),
+    "half a frame": (struct.pack(">i", 100) + b"abc", "the connection ends after 3 of the 100 bytes of a frame", 100),
+    "half a size": (b"\0\0", "the connection ends after 2 of the 4 bytes that give the size of a frame", 0),
+    "text": (b"GET / HTTP/1.1\r\n\r\n", "a frame of 1195725856 bytes; frames of more than", 1195725856),
     "no header": (framed(b"\0\3"), "it is shorter than a header", 2),
     "unknown api": (framed(struct.pack(">hhi", 999, 0, 1)), "kio has no request of api 999 in version 0", 8),
     "unknown version": (framed(struct.pack(">hhi", 3, 99, 1)), "kio has no request of Metadata in version 99", 8),
     "huge array": (
         framed(struct.pack(">hhih", 3, 12, 7, -1) + b"\0\xff\xff\xff\xff\x0f"),
-        "a length of 4294967294 where 0 bytes are left",
+        "it gives a length of 4294967294, but has only 0 bytes left",
         16,
     ),
     "secrets": (framed(struct.pack(">hhih", 36, 2, 7, -1) + b"\0\5pass\0"), "SaslAuthenticate may contain secrets", 17),
@@ -219,7 +219,7 @@ def test_incomplete_frames_share_a_bounded_memory(monkeypatch):
     assert list(first.feed(half)) == []
     refused = list(second.feed(half))
     assert [one.problem for one in refused] == [
-        "a frame of 600 bytes, while the incomplete frames have 1000 bytes",
+        "no room for a frame of 600 bytes: all incomplete frames together may have 1000 bytes",
         None,
     ]
     assert refused[1].data == half
@@ -238,4 +238,4 @@ def test_a_splitter_loses_nothing_whatever_the_pieces():
         rest = splitter.finish()
         assert rest is not None
         assert b"".join(one.data for one in [*pieces, rest]) == data
-        assert (len(pieces), rest.problem) == (200, "the connection ends after 3 of 9 bytes")
+        assert (len(pieces), rest.problem) == (200, "the connection ends after 3 of the 9 bytes of a frame")

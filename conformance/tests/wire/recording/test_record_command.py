@@ -141,7 +141,10 @@ def test_a_recording_that_cannot_be_written_ends_the_command(tmp_path):
     [
         (["--node", "1"], f"--node 1: {SHAPE}"),
         (["--node", "1=5:h"], f"--node 1=5:h: {SHAPE}"),
-        (["--node", "x=5:h:6"], "--node x=5:h:6: its name is a broker's id, controller, or controller-ID"),
+        (
+            ["--node", "x=5:h:6"],
+            "--node x=5:h:6: 'x' is no name of a node; write a broker's id, controller, or controller-ID",
+        ),
         (["--node", "1=70000:h:6"], f"--node 1=70000:h:6: 70000 is no port; {SHAPE}"),
         (["--node", "1=5:h:0"], f"--node 1=5:h:0: 0 is no port; {SHAPE}"),
         (["--node", "1=0:h:6", "--node", "1=0:h:7"], "--node 1: given twice; give each node once"),
