@@ -391,7 +391,7 @@ _FAILURES = Form(
         "--strict": "--strict does not go with failures: what is permitted is recorded; leave --strict out",
         "--tables": table.TABLES_WITH,
         "--topic-name": table.TOPIC_NAME_ALONE,
-        "--report": "--report does not go with failures; use --page DIR",
+        "--report": "--report does not go with failures, which write pages of their own; use --page DIR",
     },
 )
 
