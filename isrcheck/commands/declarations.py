@@ -323,8 +323,7 @@ class Command:
 
 
 class _ShowVersion(argparse.Action):
-    """The option `--version`, which prints the version and ends the command. The version is looked up only when it is
-    printed."""
+    """The option `--version`. The version is looked up only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         print_lines([product()])
@@ -397,7 +396,6 @@ class Parser(argparse.ArgumentParser):
         print_lines([message.removesuffix("\n")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is not a choice. Raises UsageError, with the choice that was probably meant, if any."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
