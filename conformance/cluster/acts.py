@@ -63,11 +63,9 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower's fetcher sends its next request and the leader handles it; the result is the response in flight, or
-    None if the leader parks the fetch.
+    """A follower sends its next fetch, and the leader handles it; returns the response in flight (None: parked).
 
-    Errors: `ClusterError` if the fetcher sends nothing because it waits for a response, is in a back-off, or does not
-    have the partition.
+    Errors: `ClusterError` if the fetcher awaits a response, is in a back-off, or does not have the partition.
     """
     cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
     for fetcher in view_of(cluster, follower).fetchers:
@@ -88,8 +86,7 @@ def apply(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def fetch(cluster: Cluster, follower: int, leader: int) -> None:
-    """A whole fetch of a follower: its request is sent and handled by the leader, and the response is applied unless
-    the fetch is parked."""
+    """A whole fetch: the leader handles a follower's request; the response is applied unless the fetch is parked."""
     if ask(cluster, follower, leader) is not None:
         apply(cluster, follower, leader)
 
@@ -191,6 +188,16 @@ def read(
     return tuple(each.payload for each in view.read)
 
 
+def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
+    """Deliver the requests of a client, and the responses to it, until none is left; return the responses."""
+    responses = []
+    while messages := [each for each in cluster.messages() if client in (each.source, each.destination)]:
+        cluster.deliver(messages[0].number)
+        if messages[0].destination == client:
+            responses.append(messages[0])
+    return responses
+
+
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
     """A broker's request to the controller, or the answer to it. Errors: `ClusterError` if neither is in flight."""
     for message in cluster.messages():
@@ -211,75 +218,50 @@ def _is_metadata(message: Message) -> bool:
     return isinstance(message.payload, LeaderAndIsr | MetadataImage)
 
 
-Told = tuple[str, tuple[object, ...]]
-"""The name of an operation, and its arguments."""
-
 LARGEST_MINIMUM = 3
 
 
-def administrate(cluster: Cluster, random: Random, kinds: Sequence[str]) -> Told | None:
-    """Choose at random one of the given kinds of operations (names in `OPERATIONS`), and carry it out."""
+def administrate(cluster: Cluster, random: Random, kinds: Sequence[str]) -> tuple[str, tuple[int, ...]] | None:
+    """Choose at random one of the given kinds of operations (names in `OPERATIONS`), and carry it out; return its name
+    and its arguments, or None if it is refused."""
     kind = random.choice(kinds)
+    operate, choose = OPERATIONS[kind]
+    arguments = choose(cluster, random)
     try:
-        return kind, OPERATIONS[kind](cluster, random)
+        operate(cluster, *arguments)
     except ClusterError:
         return None
+    return kind, arguments
 
 
-def _reassign(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    brokers = list(cluster.brokers)
-    replicas = tuple(random.sample(brokers, random.randint(1, len(brokers))))
-    cluster.begin_reassignment(replicas)
-    return replicas
-
-
-def _cancel(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    cluster.cancel_reassignment()
+def _nothing(cluster: Cluster, random: Random) -> tuple[int, ...]:
     return ()
 
 
-def _change_minimum(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    least = random.randint(1, LARGEST_MINIMUM)
-    cluster.change_min_insync_replicas(least)
-    return (least,)
+def _broker(cluster: Cluster, random: Random) -> tuple[int, ...]:
+    return (random.choice(cluster.brokers),)
 
 
-def _write_cluster_minimum(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    cluster.write_cluster_min_insync_replicas()
-    return ()
+def _stopped_broker(cluster: Cluster, random: Random) -> tuple[int, ...]:
+    return (random.choice([each for each in cluster.brokers if not cluster.process_of(each)] or [-1]),)
 
 
-def _report_directory(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    broker = random.choice(cluster.brokers)
-    cluster.report_directory(broker)
-    return (broker,)
+def _replicas(cluster: Cluster, random: Random) -> tuple[int, ...]:
+    return tuple(random.sample(cluster.brokers, random.randint(1, len(cluster.brokers))))
 
 
-def _fail_over(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    cluster.fail_over_controller()
-    return ()
+def _minimum(cluster: Cluster, random: Random) -> tuple[int, ...]:
+    return (random.randint(1, LARGEST_MINIMUM),)
 
 
-def _unregister(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    broker = random.choice([each for each in cluster.brokers if not cluster.process_of(each)] or [-1])
-    cluster.unregister(broker)
-    return (broker,)
-
-
-def _delete_replica(cluster: Cluster, random: Random) -> tuple[object, ...]:
-    broker = random.choice(cluster.brokers)
-    cluster.delete_replica(broker)
-    return (broker,)
-
-
-OPERATIONS: dict[str, Callable[[Cluster, Random], tuple[object, ...]]] = {
-    "begin reassignment": _reassign,
-    "cancel reassignment": _cancel,
-    "change min.insync.replicas": _change_minimum,
-    "write cluster's min.insync.replicas": _write_cluster_minimum,
-    "report directory": _report_directory,
-    "fail over controller": _fail_over,
-    "unregister": _unregister,
-    "delete replica": _delete_replica,
+OPERATIONS: dict[str, tuple[Callable[..., None], Callable[[Cluster, Random], tuple[int, ...]]]] = {
+    "begin reassignment": (lambda cluster, *replicas: cluster.begin_reassignment(replicas), _replicas),
+    "cancel reassignment": (Cluster.cancel_reassignment, _nothing),
+    "change min.insync.replicas": (Cluster.change_min_insync_replicas, _minimum),
+    "write cluster's min.insync.replicas": (Cluster.write_cluster_min_insync_replicas, _nothing),
+    "report directory": (Cluster.report_directory, _broker),
+    "fail over controller": (Cluster.fail_over_controller, _nothing),
+    "unregister": (Cluster.unregister, _stopped_broker),
+    "delete replica": (Cluster.delete_replica, _broker),
 }
-"""The kinds of operations by name. Each raises `ClusterError` if it is refused."""
+"""By name: the operation, which raises `ClusterError` if it is refused, and what chooses its arguments."""

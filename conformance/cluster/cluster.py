@@ -63,7 +63,7 @@ class Cluster:
             else Controller(*surroundings, switches, known_bug)
         )
         self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
-        first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
+        first = self._clients.producer(PRODUCER).has_sent(start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
         conditions = (self._clock, settings, switches, known_bug)
         for number in range(start.replicas):
@@ -210,8 +210,7 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process of a broker; everything that it wrote to the disk is kept. Errors: `ClusterError` if none
-        runs."""
+        """End the process of a broker; what it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -284,8 +283,7 @@ class Cluster:
         return self._clients.producer(producer).send(payload, broker, acks)
 
     def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
-        """A producer sends the record of one of its requests again; returns the number of the new request. Errors:
-        `ClusterError`."""
+        """A producer sends the record of a request again; returns the new request's number. Errors: `ClusterError`."""
         self._broker(broker)
         return self._clients.producer(producer).resend(number, broker)
 
@@ -494,7 +492,6 @@ class Cluster:
 
 
 def _bug_named(name: str | None) -> Bug | None:
-    """The bug with this name, such as `hw_off_by_one`. Errors: `ClusterError` for an unknown name."""
     if name is not None and name.upper() not in Bug.__members__:
         raise ClusterError(f"no bug {name}; the bugs are: {', '.join(each.lower() for each in Bug.__members__)}")
     return None if name is None else Bug[name.upper()]

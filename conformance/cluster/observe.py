@@ -273,7 +273,7 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
         delayed_produces=tuple(
             (each.request.source, each.send, each.required_offset, each.deadline) for each in manager.delayed_produces
         ),
-        parked_fetches=tuple((follower, each.fetch_offset, each.deadline) for follower, each in parked),
+        parked_fetches=tuple((follower, each.asked.fetch_offset, each.deadline) for follower, each in parked),
         broker_epochs=tuple((number, each.broker_epoch) for number, each in remote),
     )
 

@@ -23,7 +23,6 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.cluster.observe import BrokerView
 
 INTERVALS = {
     TimerKind.FETCHER_DO_WORK: 50,
@@ -117,10 +116,10 @@ class Scheduler:
         for interval, act in (
             (chances.produce_interval, self._produce),
             (chances.read_interval, self._read),
-            (chances.crash_interval, partial(self._end, "crash", cluster.crash)),
-            (chances.power_loss_interval, partial(self._end, "lose power", cluster.lose_power)),
-            (chances.disk_loss_interval, partial(self._end, "lose disk", cluster.lose_disk)),
-            (chances.freeze_interval, self._freeze),
+            (chances.crash_interval, partial(self._disturb, "crash", cluster.crash, self._restart)),
+            (chances.power_loss_interval, partial(self._disturb, "lose power", cluster.lose_power, self._restart)),
+            (chances.disk_loss_interval, partial(self._disturb, "lose disk", cluster.lose_disk, self._restart)),
+            (chances.freeze_interval, partial(self._disturb, "freeze", cluster.freeze, self._thaw)),
             (chances.election_interval, self._elect),
             (chances.delete_interval, self._delete),
             (chances.transaction_interval, self._transact),
@@ -160,8 +159,6 @@ class Scheduler:
         heapq.heappush(self._due, (self._cluster.now + delay, self._planned, act))
 
     def _plan_again(self, interval: int, act: Callable[[], object]) -> None:
-        """Plan an act that is performed again and again, with the given mean interval."""
-
         def once() -> None:
             act()
             self._plan_again(interval, act)
@@ -175,7 +172,6 @@ class Scheduler:
         self._plan(1 + self._random.randrange(2 * self._intervals[kind]), partial(self._fire, broker, kind))
 
     def _plan_deliveries(self) -> None:
-        """Decide for every new message whether it is lost, and when it arrives."""
         chances, random = self._chances, self._random
         while new := [each for each in self._cluster.messages() if each.number > self._seen]:
             for message in new:
@@ -225,7 +221,7 @@ class Scheduler:
 
     def _delete(self) -> None:
         broker = self._random.choice(self._cluster.brokers)
-        offset = self._random.randrange(1 + (self._view(broker).high_watermark or 0))
+        offset = self._random.randrange(1 + (self._cluster.observe_broker(broker).high_watermark or 0))
         self._done("delete records", self._cluster.delete_records(broker, offset), broker, offset)
 
     def _transact(self) -> None:
@@ -251,15 +247,15 @@ class Scheduler:
         up = [each.number for each in self._cluster.observe().brokers if each.is_up and not each.is_frozen]
         return self._random.choice(up) if up else None
 
-    def _end(self, name: str, act: Callable[[int], None]) -> None:
+    def _disturb(self, name: str, act: Callable[[int], None], end: Callable[[int], None]) -> None:
         broker = self._one_up()
         if broker is not None:
             act(broker)
             self._done(name, broker)
-            self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._restart, broker))
+            self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(end, broker))
 
     def _restart(self, broker: int) -> None:
-        if self._view(broker).is_up:
+        if self._cluster.observe_broker(broker).is_up:
             return
         if self._has_kraft and not self._cluster.may_register(broker):
             self._plan(self._chances.down_time, partial(self._restart, broker))
@@ -282,7 +278,6 @@ class Scheduler:
             self._cluster.end_session(broker)
 
     def _shut_down(self) -> None:
-        """A broker begins to shut down; when it has stopped, it is started again."""
         broker = self._one_up()
         if broker is not None and self._cluster.metadata_log()[-1].brokers[broker].is_active:
             self._cluster.begin_shutdown(broker, leads_others=True)  # as brokers of a cluster do
@@ -294,20 +289,12 @@ class Scheduler:
             name, arguments = operation
             self._done(name, *arguments)
 
-    def _freeze(self) -> None:
-        broker = self._one_up()
-        if broker is not None:
-            self._cluster.freeze(broker)
-            self._done("freeze", broker)
-            self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._thaw, broker))
-
     def _thaw(self, broker: int) -> None:
-        if self._view(broker).is_frozen:
+        if self._cluster.observe_broker(broker).is_frozen:
             self._cluster.thaw(broker)
             self._done("thaw", broker)
 
     def _elect(self) -> None:
-        """Ask the controller for an election or to notice a death; refused requests have no effect."""
         kind = self._random.choice([*self._chances.elections, None])
         broker = self._random.choice(self._cluster.brokers)
         try:
@@ -320,11 +307,8 @@ class Scheduler:
         except ClusterError:
             return
 
-    def _view(self, broker: int) -> BrokerView:
-        return self._cluster.observe_broker(broker)
-
     def _is_frozen(self, destination: int | str) -> bool:
-        return isinstance(destination, int) and self._view(destination).is_frozen
+        return isinstance(destination, int) and self._cluster.observe_broker(destination).is_frozen
 
 
 def _belongs_to_one_event(message: Message) -> bool:

@@ -41,7 +41,6 @@ def follow_file(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
-    """Follow a recording: a short one as a whole, a long one online."""
     line = ProgressLine("conform")
     wants_history = arguments.history or arguments.out is not None
     question = protocol_of(arguments), values_of(arguments)

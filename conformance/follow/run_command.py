@@ -97,7 +97,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
-    """Create and open a file that did not exist before. Raises UsageError."""
     model = "" if arguments.model == "kafka" else f"{arguments.model}-"
     stem = f"{model}{protocol_of(arguments)}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))

@@ -107,7 +107,6 @@ class StateSet:
                     yield cells
 
     def _collect(self, reached: Iterable[Cells]) -> tuple[Cells, ...]:
-        """These states in the order of discovery, each only once."""
         states: dict[Cells, None] = {}
         for cells in reached:
             states[cells] = None
@@ -322,7 +321,6 @@ class _Following:
         return self._end or self._ended(Verdict.FOLLOWED if self._events else Verdict.NOTHING)
 
     def happened(self, line: RunEvent) -> None:
-        """Follow the next event."""
         if self._end is not None:
             return
         possible, event = self._possible, line.event

@@ -74,7 +74,6 @@ def replay(trace: Trace, system: System) -> Divergence | None:
 
 
 def _is_unseen(value: Any) -> bool:
-    """Whether nothing was observed: the value consists of None, or of nested lists of None."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 

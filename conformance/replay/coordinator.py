@@ -182,7 +182,6 @@ class CoordinatorDriver:
         take(*step.ordinals)
 
     def observe(self) -> dict[str, Any]:
-        """The values of all variables of the model."""
         return project(self.cluster.observe_coordinators(), self.configuration.writes)
 
     # ------------------------------------------------------------------------------------------------- the coordinators
@@ -231,8 +230,8 @@ class CoordinatorDriver:
 
     def follower_truncates(self, follower: int) -> None:
         for _ in range(MOST_FETCHES):
-            ends = self._log_of(follower)
-            if ends == self._log_of(self._leader())[: len(ends)]:
+            held = acts.payloads(self.cluster, follower)
+            if held == acts.payloads(self.cluster, self._leader())[: len(held)]:
                 return
             self._fetch(follower)
         raise ClusterError(f"follower {follower} does not stop truncating")
@@ -275,6 +274,3 @@ class CoordinatorDriver:
         if leader is None:
             raise ClusterError("the partition has no leader")
         return leader
-
-    def _log_of(self, broker: int) -> tuple[str, ...]:
-        return acts.payloads(self.cluster, broker)

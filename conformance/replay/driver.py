@@ -108,7 +108,7 @@ class Driver:
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
-                self.seen.lose_memory(broker)
+                del self.seen.last_epochs[broker]  # it will load them from its disk
         self._between_steps()
         for isolation in Isolation:  # readers that have not read anything yet
             self.cluster.drop(self.cluster.consume(0, isolation.value, isolation))
@@ -167,10 +167,8 @@ class Driver:
         return self.replay.cells(name, max(0, position - 1)), self.replay.cells(name, position)
 
     def _give_up_fetches(self) -> None:
-        """Break the connections of the fetches that this step of the model gives up.
-
-        A fetch that the cluster has and the model does not is left alone, so that the comparison finds it.
-        """
+        """Break the connections of the fetches that this step of the model gives up. A fetch that the cluster has and
+        the model does not is left alone, so that the comparison finds it."""
         before, after = self._before_and_after("fetch")
         replicas = self.configuration.replicas
         for follower in range(replicas):
@@ -180,11 +178,8 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Deliver the messages about the ISR that this step of the model makes void.
-
-        Such a message is the request of a process that has restarted since, a refusal, and an answer to a process that
-        is gone.
-        """
+        """Deliver the messages about the ISR that this step of the model makes void: requests of processes that have
+        restarted since, refusals, and answers to processes that are gone."""
         if not alters_partitions(self.configuration):
             return
         before, after = self._before_and_after("alter_partition")

@@ -322,8 +322,7 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Whether a leader would propose a follower for the ISR, by the metadata that the leader has read. Kafka:
-    Partition.isReplicaIsrEligible."""
+    """Whether a leader that has read this metadata would propose a follower. Kafka: Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

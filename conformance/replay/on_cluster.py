@@ -75,7 +75,6 @@ class OnCluster:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Mapping[str, Any]:
-        """The values of the model's variables."""
         return self._driver.observe()
 
 

@@ -90,9 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. The registration says so until the next registration, even after its process has
-        ended; the model forgets it when the broker is fenced.
-        """
+        """Whether a broker shuts down. The registration still says so after the process has ended, until the next one;
+        the model forgets it when the broker is fenced."""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -296,10 +295,6 @@ class Observations:
         """Remember the requests to change the ISR that are in flight."""
         sent = {message.number: message.payload for message in messages}
         self.proposals |= {number: request for number, request in sent.items() if isinstance(request, AlterIsrRequest)}
-
-    def lose_memory(self, broker: int) -> None:
-        """Forget the epochs of a broker that is down from the start: it will load them from its disk."""
-        del self.last_epochs[broker]
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
         """Note the records that consumers received, and the transaction markers between them."""

@@ -121,7 +121,6 @@ def _behind(trace: Trace) -> list[str]:
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay random walks until one diverges; save that walk as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):

@@ -51,7 +51,6 @@ class Replay:
     position: int = 0
 
     def next_step(self) -> None:
-        """Move to the next step of the trace."""
         self.position += 1
 
     def cells(self, name: str, at: int) -> Cells:
@@ -157,34 +156,27 @@ class ClientSteps(_Steps):
 
     def consumer_fetches(self, consumer: int, broker: int) -> None:
         self.cluster.consume(broker, reader_of(consumer), self.replay.isolation, most=1)
-        self._finish(reader_of(consumer))
+        acts.deliver_all_of(self.cluster, reader_of(consumer))
 
     consumer_finds_nothing = consumer_fetches
 
     def consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
         """The consumer asks the leader, as a consumer in the follower's rack."""
         self.cluster.consume(leader, reader_of(consumer), self.replay.isolation, rack=follower)
-        self._finish(reader_of(consumer))
+        acts.deliver_all_of(self.cluster, reader_of(consumer))
 
     def consumer_returns_to_leader(self, consumer: int) -> None:
         self.cluster.expire_preferred_read_replica(reader_of(consumer))
 
     def consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
         self.cluster.tell_consumer(leader, reader_of(consumer), self.replay.isolation)
-        self._finish(reader_of(consumer))
+        acts.deliver_all_of(self.cluster, reader_of(consumer))
 
     def consumer_is_out_of_range(self, consumer: int, leader: int) -> None:
         """The fetch is refused, and the consumer asks the leader where to continue."""
         self.cluster.tell_consumer(leader, reader_of(consumer), self.replay.isolation)
         self.cluster.consume(leader, reader_of(consumer), self.replay.isolation)
-        self._finish(reader_of(consumer))
-
-    def _finish(self, client: str) -> None:
-        """Deliver the requests of a client, and the responses to it, until none is left."""
-        while messages := [
-            message for message in self.cluster.messages() if client in (message.source, message.destination)
-        ]:
-            self.cluster.deliver(messages[0].number)
+        acts.deliver_all_of(self.cluster, reader_of(consumer))
 
     def leader_deletes_records(self, leader: int, offset: int) -> None:
         self.cluster.delete_records(leader, offset)
@@ -220,6 +212,8 @@ class ReplicationSteps(_Steps):
     def follower_applies_response(self, follower: int, leader: int) -> None:
         acts.apply(self.cluster, follower, leader)
 
+    follower_takes_high_watermark_first = follower_applies_response
+
     def response_is_lost(self, follower: int, leader: int) -> None:
         response = acts.response_in_flight(self.cluster, follower, leader)
         if response is None:
@@ -227,9 +221,6 @@ class ReplicationSteps(_Steps):
         self.cluster.drop(response.number)
 
     _response_no_longer_fits = response_is_lost
-
-    def follower_takes_high_watermark_first(self, follower: int, leader: int) -> None:
-        acts.apply(self.cluster, follower, leader)
 
     def follower_truncates(self, follower: int, leader: int) -> None:
         """The fetcher continues with a response that it has received, or receives it."""
@@ -251,10 +242,9 @@ class ReplicationSteps(_Steps):
     def _exchange(self, follower: int, leader: int) -> bool:
         """A follower's next request, if any, and the leader's response; returns whether another request follows."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
+        in_flight = {message.number for message in self.cluster.messages()}
         for thread in acts.view_of(self.cluster, follower).fetchers:
-            if thread.source == leader and thread.outstanding in {
-                message.number for message in self.cluster.messages()
-            }:
+            if thread.source == leader and thread.outstanding in in_flight:
                 self.cluster.deliver(thread.outstanding)
                 acts.apply(self.cluster, follower, leader)
         view = acts.view_of(self.cluster, follower)
@@ -291,11 +281,8 @@ class ControllerSteps(_Steps):
     def broker_becomes_leader(self, broker: int, epoch: int) -> None:
         for message in self.cluster.messages():
             announced = message.payload
-            if (
-                message.destination == broker
-                and isinstance(announced, LeaderAndIsr)
-                and announced.leader_epoch == epoch
-            ):
+            is_sought = isinstance(announced, LeaderAndIsr) and announced.leader_epoch == epoch
+            if is_sought and message.destination == broker:
                 self.cluster.deliver(message.number)
                 return
         raise ClusterError(f"no announcement of epoch {epoch} is in flight to broker {broker}")
@@ -438,6 +425,5 @@ def late_fetches(cluster: Cluster, follower: int, leader: int) -> list[Message]:
 
 
 def cells_of(instance: Instance, state: Cells, name: str) -> Cells:
-    """The cells of a variable in a state."""
     layout = instance.layouts[name]
     return state[layout.offset : layout.offset + layout.count]

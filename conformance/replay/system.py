@@ -71,15 +71,12 @@ class Guarded:
         self.system: UserSystem = self._asked("__init__", driver)
 
     def begin(self, trace: Trace) -> None:
-        """Call `begin` of the user's driver."""
         self._asked("begin", self.system.begin, ReadableTrace(trace))
 
     def take(self, step: Step) -> None:
-        """Call `take` of the user's driver."""
         self._asked("take", self.system.take, step)
 
     def observe(self) -> Mapping[str, Any]:
-        """Call `observe` of the user's driver."""
         observed = self._asked("observe", self.system.observe)
         if not isinstance(observed, Mapping):
             raise UsageError(

@@ -76,8 +76,7 @@ class _SlowFromTheStartError(UntimelyError):
 
 @dataclass
 class _Fetches:
-    """What a leader knows of a follower's fetches: their positions in the trace, and the leader's log end at the last
-    fetch."""
+    """What a leader knows of a follower's fetches: positions in the trace, and the leader's log end at the last one."""
 
     caught_up: int = 0
     fetched: int = 0

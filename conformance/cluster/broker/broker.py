@@ -5,7 +5,6 @@ The process holds everything that a crash loses; the disk (`Storage`) survives i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -59,21 +58,6 @@ class TimerKind(Enum):
     DELAYED_FETCH = "delayed fetch"
     DELAYED_PRODUCE_EXPIRY = "delayed produce expiry"
     HEARTBEAT = "heartbeat"
-
-
-def timers_of(
-    sources: Iterable[int], parked: Iterable[int], *, has_heartbeats: bool
-) -> tuple[tuple[TimerKind, int | None], ...]:
-    """The timers that can be fired now, each with its peer: the other broker that it concerns, or None. `sources` are
-    the brokers from which the process fetches, `parked` the followers whose fetches it has parked.
-    """
-    with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
-    left_out = with_peers if has_heartbeats else {*with_peers, TimerKind.HEARTBEAT}
-    return (
-        *((each, None) for each in TimerKind if each not in left_out),
-        *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(sources)),
-        *((TimerKind.DELAYED_FETCH, each) for each in sorted(parked)),
-    )
 
 
 @dataclass(frozen=True)
@@ -279,8 +263,13 @@ class Broker(Part):
         """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
         if self.running is None or self.is_frozen:
             return ()
-        peers = (self.running.fetchers.threads, self.running.replica_manager.parked_fetches)
-        return timers_of(*peers, has_heartbeats=self._switches.has_kraft)
+        with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
+        left_out = with_peers if self._switches.has_kraft else {*with_peers, TimerKind.HEARTBEAT}
+        return (
+            *((each, None) for each in TimerKind if each not in left_out),
+            *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(self.running.fetchers.threads)),
+            *((TimerKind.DELAYED_FETCH, each) for each in sorted(self.running.replica_manager.parked_fetches)),
+        )
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked

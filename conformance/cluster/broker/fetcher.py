@@ -89,15 +89,6 @@ class FetcherThread(Part):
         """Assign the partition to this fetcher, or assign it again in a newer epoch. Kafka: addFetcherForPartitions."""
         self.state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
-    def adopt_epoch(self, leader_epoch: int) -> None:
-        """Send all further requests with this leader epoch."""
-        if self.state is not None:
-            self.state.leader_epoch = leader_epoch
-
-    def remove_partition(self) -> None:
-        """Remove the partition from this fetcher. Kafka: removeFetcherForPartitions."""
-        self.state = None
-
     def do_work(self) -> bool:
         """Send a request if none is outstanding; return whether anything was done. Kafka: ShutdownableThread.
 
@@ -186,8 +177,7 @@ class FetcherThread(Part):
                 state.mode = Mode.FETCHING
 
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
-        """Truncate the follower's log to where it diverges from the leader's; the next fetch finds out whether they
-        agree. Fact sheet 3.5."""
+        """Truncate to where the logs diverge; the next fetch finds out whether they agree then. Fact sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         divergence = response.diverging_epoch
         offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
@@ -197,11 +187,8 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Reset the fetch offset after a fetch that was out of range, without comparing epochs. Kafka:
-        fetchOffsetAndTruncate; fact sheet 2.5.
-
-        An answer for an earlier assignment is dropped: Kafka holds a lock meanwhile, so it cannot get such an answer.
-        """
+        """Reset the fetch offset after a fetch out of range, without comparing epochs; drop an answer for an earlier
+        assignment, which Kafka cannot get (it holds a lock). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -278,16 +265,17 @@ class FetcherManager(Part):
         No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
         """
         for thread in self._threads.values():
-            thread.adopt_epoch(leader_epoch)
+            if thread.state is not None:
+                thread.state.leader_epoch = leader_epoch
 
     def start_fetching(self, leader: int, leader_epoch: int) -> None:
         """Set up as if the partition had reconciled with its leader. Called only at the start of a run (`Start`)."""
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:
-        """Stop following any leader."""
+        """Stop following any leader. Kafka: removeFetcherForPartitions."""
         for thread in self._threads.values():
-            thread.remove_partition()
+            thread.state = None
 
     def _thread(self, source: int) -> FetcherThread:
         if source not in self._threads:

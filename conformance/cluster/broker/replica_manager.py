@@ -84,8 +84,7 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answer the DeleteRecords requests whose offset the low watermark has reached, or all if this broker no longer
-        leads."""
+        """Answer the requests whose offset the low watermark has reached, or all if this broker no longer leads."""
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)
@@ -108,9 +107,7 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer a consumer with all records that it may read from its position on; or with the follower from which it
-        has to read.
-        """
+        """Answer with all records that a consumer may read from its position on, or with the follower to read from."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -148,11 +145,8 @@ class ConsumerRequests:
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
-        """Whether the follower in the consumer's rack has the consumer's position in its log, as far as this leader
-        knows.
-
-        Left out: a leader names no broker that it takes to be dead.
-        """
+        """Whether the follower in the consumer's rack has the position in its log, as far as this leader knows. (Left
+        out: a leader names no broker that it takes to be dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
@@ -191,11 +185,6 @@ class ParkedFetch:
     request: Message
     asked: FetchRequest
     deadline: int
-
-    @property
-    def fetch_offset(self) -> int:
-        """The offset from which the follower fetches."""
-        return self.asked.fetch_offset
 
 
 @dataclass(eq=False)
@@ -255,7 +244,9 @@ class ReplicaManager(Part):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
         if not self._partition.is_leader:
-            self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
+            failed, self._produces = self._produces, []
+            for each in failed:
+                self._reply(each.request, ProduceResponse(each.send, Errors.NOT_LEADER_OR_FOLLOWER))
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
         """Append, and answer according to acks. Kafka: ReplicaManager.appendRecords; fact sheet 5.1 and 5.3."""
@@ -328,7 +319,8 @@ class ReplicaManager(Part):
         if follower not in self._fetches:
             return False
         fetch = self._fetches[follower]
-        news = self._error_of(fetch) is not Errors.NONE or self._partition.log.log_end_offset != fetch.fetch_offset
+        end = self._partition.log.log_end_offset
+        news = self._error_of(fetch) is not Errors.NONE or end != fetch.asked.fetch_offset
         if not news and self._clock.now < fetch.deadline:
             return False
         self._complete_fetch(follower)
@@ -380,11 +372,6 @@ class ReplicaManager(Part):
                 each.request, ProduceResponse(each.send, error, -1 if error is not Errors.NONE else each.offset)
             )
 
-    def _fail_delayed_produces(self, error: Errors) -> None:
-        failed, self._produces = self._produces, []
-        for each in failed:
-            self._reply(each.request, ProduceResponse(each.send, error))
-
     def _answer_produce(
         self, message: Message, request: ProduceRequest, error: Errors, offset: int = -1, log_start_offset: int = -1
     ) -> None:
@@ -392,8 +379,7 @@ class ReplicaManager(Part):
             self._reply(message, ProduceResponse(request.send, error, offset, log_start_offset))
 
     def _read(self, request: FetchRequest) -> FetchResponse:
-        """Read the log for a follower's fetch; return the response. Kafka: Partition.readRecords; fact sheet 2.2, steps
-        1 to 6."""
+        """The response to a follower's fetch. Kafka: Partition.readRecords; fact sheet 2.2, steps 1 to 6."""
         log, fetch_offset = self._partition.log, request.fetch_offset
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:

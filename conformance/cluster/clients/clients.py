@@ -9,7 +9,7 @@ A client is created when it is first named, and lives as long as the cluster.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.producer import Producer
@@ -118,10 +118,6 @@ class Clients:
             conditions = (self._network, self._settings, self._switches, self._bug)
             self.producers[name] = Producer(name, self._new_producer_id, *conditions)
         return self.producers[name]
-
-    def first_producer(self, name: str, payloads: Iterable[str]) -> int:
-        """Create the idempotent producer that sent the initial records, all acknowledged; returns its id."""
-        return self.producer(name).has_sent(payloads)
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
         """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""

@@ -251,15 +251,12 @@ class Producer:
                 self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
-        """Whether a leader that does not know the producer has deleted all acknowledged records. Kafka:
-        TransactionManager.canRetry, before 2.5.
-        """
+        """Whether the leader has deleted all acknowledged records. Kafka: TransactionManager.canRetry, before 2.5."""
         is_deleted = self.last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """After a loss of records, take the next epoch; or take a new producer id, and give up the records in
-        flight."""
+        """After a loss of records, take the next epoch; or a new producer id, and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))

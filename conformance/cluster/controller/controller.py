@@ -122,7 +122,8 @@ class Controller:
         ISR; an unclean election makes the candidate the whole ISR. Errors: `ClusterError` if the kind does not allow
         the candidate.
         """
-        self._must_run(candidate)
+        if not self._is_running(candidate):
+            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it first")
         if candidate == self.leader:
             raise ClusterError(
                 f"election: broker {candidate} leads already, in epoch {self.leader_epoch}; elect another broker"
@@ -178,10 +179,6 @@ class Controller:
             self.elect(Election.FAIL_OVER, others[0])
         else:
             self._send(broker)
-
-    def _must_run(self, candidate: int) -> None:
-        if not self._is_running(candidate):
-            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it first")
 
     def _change_isr(self, isr: frozenset[int]) -> None:
         self.isr = isr

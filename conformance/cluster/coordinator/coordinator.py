@@ -171,11 +171,6 @@ class CoordinatorContext:
         self.listener.is_listening = bug is not CoordinatorBug.LOADED_WITHOUT_LISTENER
         log.high_watermark_listeners.append(self.listener.on_high_watermark_updated)
 
-    @property
-    def has_open_batch(self) -> bool:
-        """Whether a batch is open, with records that are not appended to the log yet."""
-        return bool(self._batch)
-
     def observe(self, *, unload_is_queued: bool) -> CoordinatorView:
         """The state of this coordinator. Changes nothing."""
         return CoordinatorView(
@@ -208,9 +203,11 @@ class CoordinatorContext:
         self._batch.append(Write(record, respond))
 
     def flush(self) -> None:
-        """Append the open batch, unless the broker does not lead; then fail it. Raises OutOfSyncError. Kafka:
-        flushCurrentBatch.
+        """Append the open batch, unless the broker does not lead; then fail it. Raises OutOfSyncError. Errors:
+        `ClusterError` if there is no open batch. Kafka: flushCurrentBatch.
         """
+        if not self._batch:
+            raise ClusterError("the coordinator has no open batch to flush")
         partition = self._partition
         is_fenced = self._switches.APPENDS_IN_ITS_EPOCH and partition.leader_epoch != self.epoch
         if not partition.is_leader or is_fenced:
@@ -238,21 +235,20 @@ class CoordinatorContext:
 
     def handle_high_watermark(self) -> None:
         """Take the noted high watermark; one above what this coordinator has written is refused. Kafka:
-        HighWatermarkUpdate, updateLastCommittedOffset.
+        HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted.
         """
         offset, self.listener.noted = self.listener.noted, None
-        is_known = offset is not None and offset <= self._last_written_offset
-        if offset is not None and (is_known or self._bug is CoordinatorBug.BEYOND_WRITTEN_ACCEPTED):
+        if offset is None:
+            raise ClusterError("the coordinator has heard no high watermark that it has not handled")
+        if offset <= self._last_written_offset or self._bug is CoordinatorBug.BEYOND_WRITTEN_ACCEPTED:
             self._complete_up_to(offset + (self._bug is CoordinatorBug.ANSWERED_ONE_RECORD_EARLY))
 
     def _complete_up_to(self, offset: int) -> None:
         """Answer the writes that wait for this offset or an earlier one. Kafka: DeferredEventQueue.completeUpTo."""
-        waiting, self._deferred = self._deferred, []
-        for write in waiting:
-            if write.awaited_offset <= offset:
-                write.respond(Errors.NONE)
-            else:
-                self._deferred.append(write)
+        due = [write for write in self._deferred if write.awaited_offset <= offset]
+        self._deferred = [write for write in self._deferred if write.awaited_offset > offset]
+        for write in due:
+            write.respond(Errors.NONE)
 
     def close(self) -> None:
         """Give up the state in memory; all writes without an answer fail. Kafka: CoordinatorContext.unload."""
@@ -315,8 +311,8 @@ class CoordinatorRuntime:
         if self._bug is not CoordinatorBug.FOLLOWER_NOT_UNLOADED:
             self._queue.append(Event(EventKind.UNLOAD, partition.leader_epoch))
 
-    def handle_event(self) -> Event:
-        """Handle the next event of the queue, and return it. Errors: `ClusterError` if the queue is empty."""
+    def handle_event(self) -> None:
+        """Handle the next event of the queue. Errors: `ClusterError` if the queue is empty."""
         if not self._queue:
             raise ClusterError("no event waits in the queue of the coordinator")
         event = self._queue.popleft()
@@ -324,7 +320,6 @@ class CoordinatorRuntime:
             self._load(event.epoch)
         elif self.context is not None and self.context.epoch < event.epoch:
             self._close()
-        return event
 
     def write(self, record: GroupRecord, respond: Respond) -> None:
         """Handle a write operation of a client. A coordinator that is not active refuses it."""
@@ -337,8 +332,6 @@ class CoordinatorRuntime:
         """Append the open batch, because its linger time is over. A coordinator that is out of sync with its log is
         loaded again. Errors: `ClusterError` if there is no open batch."""
         context = self._active()
-        if not context.has_open_batch:
-            raise ClusterError("the coordinator has no open batch to flush")
         try:
             context.flush()
         except OutOfSyncError:
@@ -347,10 +340,7 @@ class CoordinatorRuntime:
 
     def handle_high_watermark(self) -> None:
         """Handle the event that the high watermark has queued. Errors: `ClusterError` without such an event."""
-        context = self._active()
-        if context.listener.noted is None:
-            raise ClusterError("the coordinator has heard no high watermark that it has not handled")
-        context.handle_high_watermark()
+        self._active().handle_high_watermark()
 
     def _load(self, epoch: int) -> None:
         """Load the coordinator, if the broker leads and the log is valid; an active one only takes the epoch. Kafka:

@@ -438,12 +438,8 @@ class TransactionCoordinator:
             return
         answer = self._answer_to_end(metadata, request)
         if answer is not None:
-            is_done = answer is Errors.NONE
-            respond(
-                EndTxnResponse(answer, metadata.producer_id, metadata.producer_epoch)
-                if is_done
-                else EndTxnResponse(answer)
-            )
+            identity = (metadata.producer_id, metadata.producer_epoch) if answer is Errors.NONE else ()
+            respond(EndTxnResponse(answer, *identity))
             return
         raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
         next_id = self._next_id_of(metadata) if raises_epoch else NO_ID

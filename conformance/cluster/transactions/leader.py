@@ -154,14 +154,12 @@ class TransactionLeader:
         verifying = self._asked.pop(question)
         self._reply(verifying.message, ProduceResponse(verifying.request.send, Errors.NOT_ENOUGH_REPLICAS))
 
-    def append_verified(self, payload: str) -> bool:
-        """Append the verified record with this payload, if it exists; returns whether it does."""
+    def append_verified(self, payload: str) -> None:
+        """Append the verified record with this payload, if it exists."""
         verified = next((each for each in reversed(self._verified) if each.request.payload == payload), None)
-        if verified is None:
-            return False
-        self._verified.remove(verified)
-        self._append(verified.message, verified.request, verified.guard)
-        return True
+        if verified is not None:
+            self._verified.remove(verified)
+            self._append(verified.message, verified.request, verified.guard)
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
         """Append a transaction's marker, which is answered once it is replicated."""

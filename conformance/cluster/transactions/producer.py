@@ -97,14 +97,10 @@ class TransactionalProducer:
         self.producer_epoch = -1
         self.transactions: list[Transaction] = []
         self._sequences: Counter[int] = Counter()
-        self._asked: TransactionRequest | None = None
+        self.awaited: TransactionRequest | None = None
+        """The request to the coordinator that has no answer yet, or an answer after which the request is sent again."""
         self.request: int | None = None
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT))
-
-    @property
-    def awaited(self) -> TransactionRequest | None:
-        """The request to the coordinator that has no answer yet, or an answer after which the request is sent again."""
-        return self._asked
 
     @property
     def may_raise_epoch(self) -> bool:
@@ -173,14 +169,14 @@ class TransactionalProducer:
 
     def ask_again(self) -> None:
         """Send the request to the coordinator again: its answer does not come in time, or says that it is busy."""
-        if self._asked is None:
+        if self.awaited is None:
             raise ClusterError(f"{self.name}: it has no request to send again; begin or end a transaction first")
-        self._ask(self._asked)
+        self._ask(self.awaited)
 
     def stop(self) -> None:
         """End the application and this instance of the producer."""
         self.phase, self.position = Phase.STOPPED, 0
-        self._asked = self.request = None
+        self.awaited = self.request = None
 
     def receive(self, message: Message) -> None:
         """Take an answer, which is dropped if its request was sent again since."""
@@ -193,7 +189,7 @@ class TransactionalProducer:
             self._answered(answer)
 
     def _answered(self, answer: object) -> None:
-        request, self.request = self._asked, None
+        request, self.request = self.awaited, None
         if isinstance(answer, AddPartitionsToTxnResponse) and answer.error is Errors.NONE:
             self.transactions[-1].added.add(self._adding)
         elif isinstance(answer, InitProducerIdResponse) and answer.error is Errors.NONE:
@@ -207,7 +203,7 @@ class TransactionalProducer:
             self._take_epoch(answer.producer_id, answer.producer_epoch)
         elif getattr(answer, "error", None) is Errors.CONCURRENT_TRANSACTIONS:
             return
-        self._asked = None
+        self.awaited = None
 
     def _take_epoch(self, producer_id: int, producer_epoch: int) -> None:
         """Continue with this id and epoch; a new epoch begins with sequence 0."""
@@ -217,7 +213,7 @@ class TransactionalProducer:
         self.phase = Phase.READY
 
     def _ask(self, request: TransactionRequest) -> None:
-        self._asked = request
+        self.awaited = request
         self.request = self._network.send(self.name, self._coordinator, request)
 
     def _must_be(self, phase: Phase) -> None:

@@ -119,7 +119,6 @@ class Event:
     note: str = ""
 
     def __str__(self) -> str:
-        """The event for a reader, without its observed state."""
         arguments = [f"{name}={value}" for name, value in self.arguments.items()]
         where = "" if self.broker is None else f" at broker {self.broker}"
         return f"event {self.number}{where}: {' '.join([self.action or 'something', *arguments])}"
@@ -286,7 +285,6 @@ def _began(line: int, keys: Mapping[str, Any]) -> RunStart:
 
 
 def _instance_of(header: Header) -> Instance:
-    """The instance of the model for a header. Raises UnreadableError."""
     if header.model not in MODELS:
         raise UnreadableError(f"runs of {header.model[:60]} cannot be followed; {nearest(header.model[:60], MODELS)}")
     model = registry.load(header.model)[0]
@@ -382,7 +380,6 @@ class _Run:
         return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
     def _steps(self, event: Event) -> Sequence[Step]:
-        """The steps of the model that the event may record."""
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")

@@ -193,7 +193,6 @@ class Past:
     """The first lines that name the leader of each epoch."""
 
     def add(self, line: Line) -> None:
-        """Note a line that was passed."""
         self.position += 1
         match line:
             case Metadata():

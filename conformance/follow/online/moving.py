@@ -356,7 +356,6 @@ RECORDS, RECORD_EPOCHS = ("log_record", "response_record"), ("log_epoch", "respo
 
 
 def move(table: Table, by: Move) -> None:
-    """Move all states of a table."""
     for replica in by.shorts:
         for name in ("log_record", "log_epoch", "epoch_cache"):
             table[name][:, replica] = NONE

@@ -110,10 +110,6 @@ class ChunkSearch(ObservationSearch):
         self._waiting: defaultdict[int, list[Words]] = defaultdict(list)
         self._best: tuple[int, Words] | None = None
 
-    def begin_first(self) -> None:
-        """Start with the states in which a recording can begin."""
-        self._start()
-
     def begin(self, states: Words, monitors: Words) -> None:
         """Start with these states, which have passed the lines before the chunk."""
         self.monitor.look(monitors, states)

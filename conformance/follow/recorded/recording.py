@@ -529,7 +529,6 @@ def _places(recording: Recording) -> dict[str, int]:
 
 
 def _is_together(recording: Recording, earlier: str, later: str, places: Mapping[str, int], bounds: set[int]) -> bool:
-    """Whether two consecutive records can be folded."""
     if earlier not in places or places.get(later) != places[earlier] + 1 or places[later] in bounds:
         return False
     for line in recording.lines:

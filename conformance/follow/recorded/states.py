@@ -34,7 +34,6 @@ def alters_partitions(instance: Instance) -> bool:
 
 
 def has_kraft(instance: Instance) -> bool:
-    """Whether the controller is a KRaft quorum."""
     return bool(instance.configuration.CONTROLLER == Controller.KRAFT)
 
 

@@ -87,7 +87,6 @@ class Prefix:
         self.length = 0
 
     def append(self, value: str, epoch: int) -> None:
-        """Add the next settled record."""
         self._values.update(_spelled([value]))
         self._epochs.update(_spelled([epoch]))
         self.length += 1

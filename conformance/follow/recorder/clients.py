@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from isrcheck.conformance.cluster.acts import Act
+from isrcheck.conformance.cluster.acts import Act, deliver_all_of
 from isrcheck.conformance.cluster.clients.producer import Sent
 from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
@@ -157,14 +157,12 @@ class Clients:
                 self._cluster.deliver(message.number)
 
     def _producer(self) -> tuple[ProducerView, tuple[Sent, ...]]:
-        """The idempotent producer, and everything that it has sent."""
         view = self._cluster.observe()
         return next(producer for producer in view.producers if producer.name == PRODUCER), dict(view.sent)[PRODUCER]
 
     # ------------------------------------------------------------------------------------------------------- consumers
 
     def _read(self) -> None:
-        """Let a consumer learn of a leader, fetch, or return from a follower to the leader."""
         consumer = self._random.randrange(self._has.consumers)
         leaders = self._leaders()
         if not leaders or consumer in self.stopped:
@@ -189,7 +187,7 @@ class Clients:
         log is truncated (LogTruncationException).
         """
         self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
-        answers = [message.payload for message in self._finish(consumer)]
+        answers = [message.payload for message in deliver_all_of(self._cluster, reader_of(consumer))]
         ends = [answer.end_offset for answer in answers if isinstance(answer, OffsetsForLeaderEpochResponse)]
         is_truncated = any(end < self._view_of(consumer).position for end in ends)
         if is_truncated and self._has.auto_offset_reset == AutoOffsetReset.NOTHING:
@@ -199,18 +197,7 @@ class Clients:
         """A consumer, which may be in the rack of a broker, fetches one record, or as many as there are."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
-        self._finish(consumer)
-
-    def _finish(self, consumer: int) -> list[Message]:
-        """Deliver the requests of a consumer, and the responses, until none is left; return the responses."""
-        name, responses = reader_of(consumer), []
-        while messages := [
-            message for message in self._cluster.messages() if name in (message.source, message.destination)
-        ]:
-            self._cluster.deliver(messages[0].number)
-            if messages[0].destination == name:
-                responses.append(messages[0])
-        return responses
+        deliver_all_of(self._cluster, reader_of(consumer))
 
     def _view_of(self, consumer: int) -> ConsumerView:
         return next(view for view in self._cluster.observe_consumers() if view.name == reader_of(consumer))
@@ -218,7 +205,6 @@ class Clients:
     # --------------------------------------------------------------------------------------- segments and administrator
 
     def _roll(self) -> None:
-        """The log of a broker rolls its segment, unless it has no new record."""
         brokers = [
             view.number
             for view in self._cluster.observe().brokers
@@ -230,7 +216,6 @@ class Clients:
             self._done("roll segment", broker)
 
     def _delete(self) -> None:
-        """An administrator deletes records below the high watermark of a leader."""
         leaders = self._leaders()
         if leaders:
             leader = self._random.choice(leaders)

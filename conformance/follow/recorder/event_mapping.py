@@ -127,7 +127,6 @@ def diverging_at(moment: Moment, broker: int, source: int) -> bool:
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
-    """The mode of a broker's fetcher for a source."""
     return next((fetcher.mode for fetcher in moment.view.brokers[broker].fetchers if fetcher.source == source), None)
 
 
@@ -214,18 +213,14 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     is_answered_well = sent.outcome in (None, messages.Errors.NONE)
     if is_answered_well and after.view.brokers[there].mistakes(sent):
         return (MappedEvent("leader_mistakes_request", record=record, leader=there),)
-    if is_answered_well or _has_appended(there, before, after):
+    old, new = before.view.brokers[there], after.view.brokers[there]
+    if is_answered_well or new.log_end_offset > old.log_end_offset:  # the request may have been given up before
         if is_first:
             return (MappedEvent("producer_appends", leader=there),)
         return (MappedEvent("producer_resends", record=record, leader=there),)
     if is_first and sent.outcome is messages.Errors.NOT_ENOUGH_REPLICAS:
         return (MappedEvent("producer_is_refused", leader=there),)
     return (MappedEvent("request_fails", record=record),) if is_first else ()
-
-
-def _has_appended(there: int, before: Moment, after: Moment) -> bool:
-    """Whether the broker's log is longer; the request may have been given up before."""
-    return after.view.brokers[there].log_end_offset > before.view.brokers[there].log_end_offset
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:

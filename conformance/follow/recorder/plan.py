@@ -269,7 +269,6 @@ class Plan(RunsPlan):
         )
 
     def chances(self) -> Chances:
-        """The frequencies of random events in the recorded cluster."""
         freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
         return replace(
             CHANCES,

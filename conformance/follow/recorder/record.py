@@ -149,9 +149,7 @@ class RecordedRun:
     # -------------------------------------------------------------------------------------------------- observation
 
     def moment(self) -> Moment:
-        """The observed state. Records are numbered when they reach a broker, and are acknowledged when it sends
-        the response.
-        """
+        """The observed state. A record has a number once it reaches a broker, which acknowledges it by its response."""
         view = self.cluster.observe()
         self.note_answers(view)
         self.observer.note(view)
@@ -446,7 +444,6 @@ class RecordedRun:
         self.watch(Act(self.cluster.now, "crash", (broker,)))
 
     def start_broker(self, broker: int) -> None:
-        """Start a broker that is down."""
         self.cluster.restart(broker)
         self.restarted(broker)
 
@@ -613,7 +610,6 @@ class ObservedRun(RecordedRun):
             self.observations.append({"kind": "metadata", **line})
 
     def see_broker(self, old: BrokerView, new: BrokerView) -> None:
-        """Add lines about the log and the high watermark of a broker."""
         end = new.log_end_offset
         if end != old.log_end_offset and self.random.random() < END_SHARE:
             epoch = {"last_epoch": new.log[-1].leader_epoch} if new.log else {}

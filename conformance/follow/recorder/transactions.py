@@ -203,11 +203,9 @@ class RandomActs(Acts):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the application has ended."""
         return any(producer.phase is Phase.STOPPED for producer in self.system.producers)
 
     def _keeps_out(self, gap: ModelGap) -> bool:
-        """Whether the run must prevent this behaviour."""
         return gap not in self._allowed
 
     def _is_fenced(self, producer: TransactionalProducer) -> bool:
@@ -320,7 +318,6 @@ class RandomActs(Acts):
             yield RARE if self.is_pending else NORMAL, self._step("coordinator_handles_end_txn", number)
 
     def _learn(self, number: int, producer: TransactionalProducer, answer: Message) -> Step | None:
-        """An answer to EndTxn arrives; after a fence, it is lost."""
         content, phase = answer.payload, producer.phase
         assert isinstance(content, EndTxnResponse)
         is_late = content.error is Errors.NONE and content.producer_epoch != self.durable.producer_epoch
@@ -410,7 +407,6 @@ class RandomActs(Acts):
                     yield NORMAL, partial(self._append_verified, leader, payload)
 
     def _marker_arrives(self, partition: int, sent: int) -> Step:
-        """The partition appends the marker, or refuses it; the coordinator learns of a refusal at once."""
         self.leader_appends_marker(partition)
         answer = self.answer_to(sent)
         if answer is None:

@@ -172,7 +172,6 @@ class Exclusion:
         return distances
 
     def lines(self) -> Iterator[str]:
-        """The report, as lines of text."""
         if not len(self.nodes):
             return
         states, _ = self.search.nodes.of(self.nodes)

@@ -83,7 +83,6 @@ class Waiting:
         self._is_taken: NDArray[np.bool_] = np.zeros(1 << 16, bool)
 
     def add(self, nodes: Numbers, depths: Numbers, passed: Numbers) -> None:
-        """Let nodes wait."""
         self._count += len(nodes)
         for order in self._orders:
             order.add(nodes, depths, passed)
@@ -366,7 +365,7 @@ class ObservationSearch:
 
     def _search(self) -> None:
         """Search until the last line is passed, or no node is left."""
-        self._start()
+        self.begin_first()
         while self.last is None and self.stopped is None:
             nodes = self.waiting_nodes.take(self.expander.room)
             if not len(nodes):
@@ -380,7 +379,7 @@ class ObservationSearch:
             if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
-    def _start(self) -> None:
+    def begin_first(self) -> None:
         """Start with the leader of the first metadata line, if that line is about the first epoch."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
@@ -399,7 +398,6 @@ class ObservationSearch:
         states |= words
 
     def _expand(self, nodes: Numbers) -> None:
-        """Take every allowed step from these nodes."""
         at = 0
         while at < len(nodes) and self.last is None and self.stopped is None:
             chosen = nodes[at:]

@@ -218,17 +218,14 @@ class Ending:
         elif line.api == "BrokerHeartbeat" and line.is_request and line.body:
             broker: int = get(line.body, "broker_id", int)
             if shuts_down(line):
-                self._asks(line.number, broker)
+                if broker not in self._away:
+                    self._at = self._at or line.number
+                self._away.add(broker)
+                del self._heartbeats[broker]
             elif self._at is not None and broker not in self._away:
                 self._heartbeats[broker] += 1
                 if self._heartbeats[broker] > LATE_HEARTBEATS:
                     self._goes_on()
-
-    def _asks(self, number: int, broker: int) -> None:
-        if broker not in self._away:
-            self._at = self._at or number
-        self._away.add(broker)
-        del self._heartbeats[broker]
 
     def _goes_on(self) -> None:
         self._at, self._is_told = None, False

@@ -15,7 +15,6 @@ from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.exchanges import (
     NO_ERROR,
     Entry,
-    FetchAnswer,
     FetchRequest,
     KnownLogs,
     Log,
@@ -305,7 +304,9 @@ class Traffic:
         elif line.api == "ElectLeaders" and line.is_request:
             yield {"kind": "fault", "what": ELECT_UNCLEAN if line.body.get("election_type", 0) == 1 else ELECT}
         elif line.api == "Metadata" and line.is_request:
-            self._ask_for_metadata(line)
+            if line.broker is not None:
+                is_known = self.metadata_requests.peek(line) is None  # else two clients have the same name
+                self.metadata_requests.put(line, self.shown.get(line.broker) if is_known else None)
         elif line.api == "Metadata":
             yield from self._metadata(line)
 
@@ -318,9 +319,9 @@ class Traffic:
             yield from self.sends(() if was_held else records)
 
     def _produce_response(self, line: Message) -> Iterator[Observation]:
-        records: list[SentRecord] | None = self.produced.peek(line) if line.is_held else self.produced.pop(line)
         if line.is_held:  # the producer does not know yet
             return
+        records: list[SentRecord] | None = self.produced.pop(line)
         if records is None:
             self.unused.counts["acks"] += any(
                 partition.get("error_code") == NO_ERROR
@@ -397,8 +398,10 @@ class Traffic:
         )
         if turn == self.turns and not was_held and answered.entries:
             yield from self._records(line.broker, follower, answered.entries)
-        if is_now:
-            yield from self._high_watermark(line.broker, answered)
+        value, at = answered.high_watermark, self.count
+        if is_now and value >= self.survey.first_offset and self.shown_high_watermarks.get(line.broker) != (value, at):
+            self.shown_high_watermarks[line.broker] = value, at + 1
+            yield {"kind": "high_watermark", "broker": line.broker, "high_watermark": value}
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
         """The records that a leader has sent, which it still has if no other leader was elected and it did not fail."""
@@ -410,14 +413,6 @@ class Traffic:
         yield {"kind": "holds", "broker": broker, "records": records, "batch_epochs": [entry.epoch for entry in kept]}
         if follower is None:
             yield {"kind": "client_read", "records": records}
-
-    def _high_watermark(self, broker: int, answered: FetchAnswer) -> Iterator[Observation]:
-        value, at = answered.high_watermark, self.count
-        if value < self.survey.first_offset:
-            return
-        if self.shown_high_watermarks.get(broker) != (value, at):
-            self.shown_high_watermarks[broker] = value, at + 1
-            yield {"kind": "high_watermark", "broker": broker, "high_watermark": value}
 
     def _metadata_log(self, line: Message) -> Iterator[Observation]:
         for change in [] if line.is_request else listed(line.body, "partition_changes"):
@@ -457,11 +452,6 @@ class Traffic:
                     yield _shown(None, replace(view, partition_epoch=epoch))
                 else:
                     yield from self._view(self.controller.answers(view, epoch))
-
-    def _ask_for_metadata(self, line: Message) -> None:
-        if line.broker is not None:
-            is_known = self.metadata_requests.peek(line) is None  # else two clients have the same name
-            self.metadata_requests.put(line, self.shown.get(line.broker) if is_known else None)
 
     def _metadata(self, line: Message) -> Iterator[Observation]:
         before: Shown | None = self.metadata_requests.pop(line)

@@ -378,23 +378,19 @@ class Acts:
     # -------------------------------------------------------------------------------------------------------- messages
 
     def is_in_flight(self, number: int) -> bool:
-        """Whether the message with this number is in flight."""
         return any(message.number == number for message in self.system.messages)
 
     def answer_to(self, request: int | None) -> Message | None:
-        """The answer to a request, if it is in flight."""
         return next(
             (message for message in self.system.messages if request is not None and message.in_reply_to == request),
             None,
         )
 
     def drop(self, number: int | None) -> None:
-        """Lose a message, if it is in flight."""
         if number is not None and self.is_in_flight(number):
             self.system.drop(number)
 
     def drop_answer_to(self, request: int) -> None:
-        """Lose the answer to a request, if it is in flight."""
         answer = self.answer_to(request)
         if answer is not None:
             self.system.drop(answer.number)
@@ -408,7 +404,6 @@ class Acts:
         return asking.request
 
     def deliver_request(self, producer: int) -> None:
-        """The producer's request arrives at the coordinator."""
         self.system.deliver(self.request_of(producer))
 
     def marker_sent_to(self, partition: int) -> int | None:
@@ -506,7 +501,6 @@ class TransactionsDriver(Acts):
         return refused
 
     def _is_possible(self, action: str, *ordinals: int) -> bool:
-        """Whether the model can take this step now."""
         step = self.numbers[action, ordinals]
         return run.take(self.trace.instance, self.trace.states[self.position], step) is not None
 
@@ -574,5 +568,4 @@ class TransactionsDriver(Acts):
         super().leave_late(partition, marker)
 
     def _later(self) -> tuple[Step, ...]:
-        """The steps of the trace after the present one."""
         return self.trace.steps[self.position :]

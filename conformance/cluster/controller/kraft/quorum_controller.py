@@ -133,7 +133,8 @@ class QuorumController:
         state.metadata_offset, state.last_contact, state.has_session = request.metadata_offset, self._clock.now, True
         if registered.is_fenced:
             if not request.wants_to_shut_down and request.metadata_offset >= self._log.registered_at(broker):
-                self._unfence(broker)
+                self._log.write_broker(broker, replace(registered, is_fenced=False))
+                self.replication.elect_if_leaderless()
             elif request.wants_to_shut_down:
                 self._fence(broker)  # once more: this may start an epoch of the last member of the ISR
             return request.wants_to_shut_down
@@ -236,11 +237,6 @@ class QuorumController:
     def _end_session(self, broker: int) -> None:
         """Note that the session of a broker has ended, which also ends its controlled shutdown."""
         self._states[broker].has_session, self._states[broker].shutdown_offset = False, NEVER
-
-    def _unfence(self, broker: int) -> None:
-        """Unfence a broker; elect it if the partition has no leader and the broker may lead."""
-        self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=False))
-        self.replication.elect_if_leaderless()
 
     # Elections that an administrator, or a driver, asks for
 

@@ -134,11 +134,8 @@ class PartitionChange:
         return None if is_same else replace(after, partition_epoch=before.partition_epoch + 1)
 
     def _elr(self) -> frozenset[int]:
-        """The new ELR: members of the former ISR or ELR stay eligible until the ISR is large enough. Kafka:
-        maybePopulateTargetElr.
-
-        Kafka does not check whether they are still replicas.
-        """
+        """The new ELR: members of the former ISR or ELR, even if they are no longer replicas, stay eligible until the
+        ISR is large enough. Kafka: maybePopulateTargetElr."""
         if not self.knows_elr:
             return self.partition.elr
         if len(self.target_isr) >= self.min_isr:
@@ -177,8 +174,7 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker may lead. Whether it is active is checked only if it can be elected. Kafka:
-        isValidNewLeader."""
+        """Whether a broker may lead; whether it is active is checked last. Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
@@ -319,13 +315,13 @@ class ReplicationControl:
     def remove_from_isr(self, broker: int) -> None:
         """Remove a broker that is fenced or shuts down from the ISR; it cannot lead either."""
         if broker in self.partition.isr:
-            self._write(self.change(removed=broker))
+            self.write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
         """Remove a broker that registers after an unclean shutdown from ISR and ELR. Kafka:
         handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
-            self._write(self.change(removed=broker, unclean=frozenset({broker})))
+            self.write(self.change(removed=broker, unclean=frozenset({broker})))
 
     def unregister(self, broker: int) -> None:
         """A broker is unregistered: it leaves the ISR. It stays in the ELR, although Kafka's comment says that it
@@ -333,19 +329,19 @@ class ReplicationControl:
         """
         if broker in self.partition.isr | self.partition.elr:
             scrapped = frozenset({broker}) if self._switches.UNREGISTERED_LEAVES_ELR else frozenset()
-            self._write(self.change(removed=broker, unclean=scrapped))
+            self.write(self.change(removed=broker, unclean=scrapped))
 
     def elect_if_leaderless(self) -> None:
         """Elect a broker that has become active, if the partition has no leader and the broker may lead."""
         if self.partition.leader is None:
-            self._write(self.change())
+            self.write(self.change())
 
     def take_directory(self, broker: int) -> None:
         """Note that a broker has put its replica into another directory. Up to 4.2, the controller then forgets the
         ELR. Kafka: handleAssignReplicasToDirs."""
         if broker in self.partition.replicas:
             knows_elr = self._switches.ELR and not self._switches.ASSIGNED_DIRECTORY_ERASES_ELR
-            self._write(self.change(knows_elr=knows_elr, changes_directory=True))
+            self.write(self.change(knows_elr=knows_elr, changes_directory=True))
 
     # Proposals of leaders
 
@@ -356,7 +352,7 @@ class ReplicationControl:
         error = error_for(sender, request, self._log.now, self._switches, self._bug)
         if error is not Errors.NONE:
             return AlterIsrResponse(error)
-        self._write(self.change(target_isr=request.isr))
+        self.write(self.change(target_isr=request.isr))
         now = self.partition
         if now.leader != sender:
             return AlterIsrResponse(Errors.NEW_LEADER_ELECTED)
@@ -374,7 +370,7 @@ class ReplicationControl:
             raise ClusterError(
                 f"reassignment to {list(replicas)}: name registered brokers, each once, and at least one"
             )
-        self._write(self.change(target=begun(assignment_of(self.partition), replicas)))
+        self.write(self.change(target=begun(assignment_of(self.partition), replicas)))
 
     def cancel_reassignment(self) -> None:
         """Go back to the replicas before the reassignment. Kafka: cancelPartitionReassignment. Errors: `ClusterError`
@@ -387,7 +383,7 @@ class ReplicationControl:
             isr -= self.partition.adding
         if not isr:
             raise ClusterError("the reassignment cannot be cancelled: the ISR has only replicas that it adds")
-        self._write(self.change(target=reverted(assignment_of(self.partition)), target_isr=isr))
+        self.write(self.change(target=reverted(assignment_of(self.partition)), target_isr=isr))
 
     def change_min_insync_replicas(self, least: int) -> None:
         """Set min.insync.replicas of the topic; setting the present value again changes nothing."""
@@ -409,9 +405,10 @@ class ReplicationControl:
             cleared = replace(cleared, partition_epoch=before.partition_epoch + 1)
         self._log.write_min_insync_replicas(least, cleared)
 
-    def write(self, record: PartitionRegistration) -> None:
-        """Append a record of the partition."""
-        self._log.write_partition(record)
+    def write(self, record: PartitionRegistration | None) -> None:
+        """Append a record of the partition; None: nothing changes."""
+        if record is not None:
+            self._log.write_partition(record)
 
     def change(
         self,
@@ -449,7 +446,3 @@ class ReplicationControl:
         if is_active and broker not in self.partition.replicas and self._bug is not Bug.STRANGER_ELECTED:
             raise ClusterError(f"UNKNOWN_SERVER_ERROR: replica {broker} is not assigned to this partition")
         return is_active
-
-    def _write(self, record: PartitionRegistration | None) -> None:
-        if record is not None:
-            self.write(record)
