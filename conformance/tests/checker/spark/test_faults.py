@@ -20,7 +20,7 @@ from isrcheck.models.messages import ModelError, UsageError
 
 def line_of(session, function, kind):
     """The error line of a job that applies a function to each partition, after a check of the file that it names."""
-    register_pickle_by_value(sys.modules[function.__module__])  # executors do not have the tests
+    register_pickle_by_value(sys.modules[__name__])  # executors do not have the tests
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
     line, mark, kept = str(error.value).partition("; full text: ")
