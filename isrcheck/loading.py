@@ -56,7 +56,7 @@ def target_of(model: Named) -> str:
     if isinstance(model, Instance):
         model = model.model
     if isinstance(model, Model):
-        return model.name if _is_built_in(model) else model.path
+        return model.name if registry.is_registered(model) else model.path
     return os.fspath(model)
 
 
@@ -69,10 +69,3 @@ def _spelled(entry: Entry, value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return spell(entry, value) if isinstance(value, IntEnum) else str(value)
-
-
-def _is_built_in(model: Model) -> bool:
-    try:
-        return registry.load(model.name)[0] is model
-    except UsageError:
-        return False

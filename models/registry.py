@@ -102,6 +102,14 @@ def load(name: str) -> tuple[Model, str | None]:
     raise UsageError(f"no model {name}; {nearest(name, names())}, or give a file: check FILE.py")
 
 
+def is_registered(model: Model) -> bool:
+    """Whether the model is the one that its name loads, and not the model of a file with this name."""
+    try:
+        return load(model.name)[0] is model
+    except UsageError:
+        return False
+
+
 @cache
 def _single(name: str) -> Model:
     from isrcheck.models.language.model import assemble

@@ -48,7 +48,7 @@ class InstanceSpecification:
             instance.protocol.name,
             tuple(instance.configuration.items()),
             tuple(sorted(instance.swaps.items())),
-            () if _is_registered(model) else _files_of(model),
+            () if registry.is_registered(model) else _files_of(model),
             reduction,
         )
 
@@ -82,13 +82,6 @@ def _model(name: str, files: tuple[tuple[str, str], ...]) -> Model:
         # Compute the digest while the files exist.
         assert model.digest
         return model
-
-
-def _is_registered(model: Model) -> bool:
-    try:
-        return registry.load(model.name)[0] is model
-    except UsageError:
-        return False
 
 
 def _files_of(model: Model) -> tuple[tuple[str, str], ...]:

@@ -14,6 +14,7 @@ import os
 import time
 import tomllib
 from collections.abc import Generator, Mapping
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
@@ -46,8 +47,13 @@ def place_of(item: pytest.Item) -> tuple[str, str]:
 
 def has_test(file: str, name: str) -> bool:
     """Whether a file defines a test."""
+    return f"def {name}(" in _content(file)
+
+
+@cache
+def _content(file: str) -> str:
     path = TESTS / file
-    return path.exists() and f"def {name}(" in path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 class Measurement:
