@@ -106,7 +106,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file. If there is none, it is made, and kept if possible and if it `is_whole`."""
+    """The content of a cache file. Without a file, the content is made, and kept if possible and if it `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()
