@@ -13,10 +13,9 @@ from pathlib import Path
 from isrcheck.certified_trace import Trace
 from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
 from isrcheck.checker.results.exploration import Progress
-from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.running import simulation
-from isrcheck.checker.running.session import AskedReduction, SearchSession, reduction_for
+from isrcheck.checker.running.session import SearchSession, reduction_for
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.commands.declarations import count, steps
@@ -26,7 +25,6 @@ from isrcheck.commands.declarations import seed as seed_of
 from isrcheck.commands.declarations import threads as threads_of
 from isrcheck.commands.program import interrupts
 from isrcheck.loading import Named, Value, instance_of, target_of
-from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.result import Result, SimulationResult
 
@@ -102,7 +100,16 @@ def check(
     limits = _limits(depth, memory, seconds, threads, deadlock=deadlock)
     traces = TraceWriter(None if out is None else Path(out))
     with _session(limits, progress=progress, count_all=count_all) as session:
-        run = _searched(session, instance, target_of(model), traces, engine, prove, how)
+        if engine == "z3":
+            run = session.run_z3(instance, target_of(model), traces)
+        else:
+            run = session.run(instance, target_of(model), traces, limits=limits, keep_states=prove, reduction=how)
+            if engine == "all":
+                run = session.compare_with_z3(run)
+            if prove:
+                run = session.prove(run, traces)
+        if run.is_interrupted:
+            raise KeyboardInterrupt
     return Result(run, _traces(traces))
 
 
@@ -148,9 +155,8 @@ def simulate(
         try:
             run = simulation.simulated(instance, target_of(model), request, session, traces)
         except Spent as spent:
-            raise UsageError(
-                f"the simulation did not begin: the limit of {spent.why} is too low; raise this limit"
-            ) from None
+            what = f"the simulation did not begin: the limit of {spent.why} is too low"
+            raise UsageError(f"{what}; raise this limit") from None
         if run.simulation.stopped == "interrupt":
             raise KeyboardInterrupt
     return SimulationResult(run, _traces(traces))
@@ -178,37 +184,12 @@ def _session(limits: Limits, *, progress: bool, count_all: bool = False) -> Iter
 
 
 def _traces(traces: TraceWriter) -> dict[str, Trace]:
-    """Return the trace of each property that fails, by the property's name. Raises UsageError if a trace file was not
-    written."""
     if traces.failure:
         raise UsageError(traces.failure)
     return {name: Trace(trace) for name, trace in traces.shortest.items()}
 
 
-def _searched(
-    session: SearchSession,
-    instance: Instance,
-    target: str,
-    traces: TraceWriter,
-    engine: str,
-    prove: bool,
-    how: AskedReduction,
-) -> Run:
-    if engine == "z3":
-        run = session.run_z3(instance, target, traces)
-    else:
-        run = session.run(instance, target, traces, limits=session.limits, keep_states=prove, reduction=how)
-        if engine == "all":
-            run = session.compare_with_z3(run)
-        if prove:
-            run = session.prove(run, traces)
-    if run.is_interrupted:
-        raise KeyboardInterrupt
-    return run
-
-
 def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> None:
-    """Raise UsageError for an unknown engine, and for arguments that exclude each other, as on the command line."""
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r} in Python code; give one of: {', '.join(ENGINES)}")
     if engine != "local" and bound is None:

@@ -45,19 +45,22 @@ def script(shell: str) -> str:
     """Return the completion script of `shell` (one of SHELLS) for `isrcheck` and the three commands."""
     import shtab
 
+    from isrcheck.checker.cli import forms
+    from isrcheck.models import registry
+
     parsers = {name: _command_parser(name) for name in COMMANDS}
     whole = COMMAND.parser()
-    forms = {name: _command_parser(command, name) for name, (command, _) in FORMS.items()}
-    whole.subcommands.choices.update(parsers | forms)
-    preamble = MODELS[shell] % {"words": " ".join(_first_words())}
+    form_parsers = {name: _command_parser(command, name) for name, (command, _) in FORMS.items()}
+    whole.subcommands.choices.update(parsers | form_parsers)
+    first_words = [form.word for form in forms() if form.word] + registry.names()  # after `check`
+    preamble = MODELS[shell] % {"words": " ".join(first_words)}
     scripts = [shtab.complete(whole, shell, preamble=preamble)]
     scripts += [shtab.complete(parser, shell) for parser in parsers.values()]
     return "\n".join(scripts)
 
 
 def _command_parser(name: str, form: str = "") -> Parser:
-    """Return the parser of a command, or of one of its forms; in it, each option has the values with which a shell
-    completes it."""
+    """Return the parser of a command or form, in which each option has the values that a shell completes."""
     import shtab
 
     command = importlib.import_module(f"{COMMANDS[name][0]}.cli")
@@ -74,11 +77,3 @@ def _command_parser(name: str, form: str = "") -> Parser:
             elif kind == "MODEL":
                 action.complete = dict.fromkeys(SHELLS, "_isrcheck_models") | {"fish": "(_isrcheck_models)"}
     return parser
-
-
-def _first_words() -> list[str]:
-    """Return the words that can come first after `check`: forms of the command, and names of models."""
-    from isrcheck.checker.cli import forms
-    from isrcheck.models import registry
-
-    return [form.word for form in forms() if form.word] + registry.names()

@@ -71,21 +71,18 @@ def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
     try:
         for path, content in contents.items():
             if path.exists() and not (path.is_file() and path.read_bytes() == content):
-                raise UsageError(
-                    f"{path}: a different file has this name and is not overwritten; name a different folder"
-                )
+                what = f"{path}: a different file has this name and is not overwritten"
+                raise UsageError(f"{what}; name a different folder")
         for path, content in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     except OSError as error:
-        raise UsageError(
-            f"{target}: the examples cannot be written: {error.strerror}; name a different folder"
-        ) from None
+        what = f"{target}: the examples cannot be written: {error.strerror}"
+        raise UsageError(f"{what}; name a different folder") from None
     return list(contents)
 
 
 def _contents() -> Iterator[tuple[str, bytes]]:
-    """Yield each file: its path below the target folder, and its content."""
     yield "README.md", README.encode()
     for package, folder, place in FOLDERS:
         for file in sorted(files(package).joinpath(folder).iterdir(), key=attrgetter("name")):

@@ -66,7 +66,6 @@ def _named(model: str | os.PathLike[str]) -> tuple[Model, str | None]:
 
 
 def _spelled(entry: Entry, value: Value) -> str:
-    """Return a value as the command line spells it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return spell(entry, value) if isinstance(value, IntEnum) else str(value)

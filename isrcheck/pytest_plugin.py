@@ -90,12 +90,10 @@ class Checked(pytest.Collector):
 
 
 def _argument(words: str, word: str) -> tuple[str, Any]:
-    """Return the name and value of an argument of `isrcheck.check`. Raises pytest.UsageError."""
     name, equals, value = word.partition("=")
     if not equals or not name:
-        raise pytest.UsageError(
-            f"--isrcheck {words}: {word}: not a name with a value; write it as NAME=VALUE, as in bound=6"
-        )
+        what = f"--isrcheck {words}: {word}: not a name with a value"
+        raise pytest.UsageError(f"{what}; write it as NAME=VALUE, as in bound=6")
     try:
         if name in NUMBERS:
             return name, NUMBERS[name](value)

@@ -31,9 +31,8 @@ try:
         run_state_machine_as_test,
     )
 except ModuleNotFoundError:
-    raise ImportError(
-        "isrcheck.testing needs Hypothesis, which is not installed; pip install 'isrcheck[testing]'"
-    ) from None
+    what = "isrcheck.testing needs Hypothesis, which is not installed"
+    raise ImportError(f"{what}; pip install 'isrcheck[testing]'") from None
 
 from isrcheck.certified_trace import Trace
 from isrcheck.conformance.replay.compare import Divergence, compared
@@ -346,7 +345,6 @@ def state_machine(
 
 
 def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
-    """Return the numbers of the enabled steps in a state, computed in plain Python."""
     return frozenset(step.number for step, _ in run.successors(instance, cells))
 
 
@@ -359,7 +357,6 @@ def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
 
 
 def _rule(slot: int) -> Callable[..., None]:
-    """Make the rule that takes a step of the action with the number `slot`, with arguments that Hypothesis draws."""
 
     def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
         self.take(data.draw(st.sampled_from(list(self.longer(slot)))))

@@ -63,8 +63,7 @@ def of_actions(instance: Instance) -> tuple[Fairness, ...]:
 
 
 def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
-    """Yield the groups of one declaration of fairness, one group for each combination of values of the parameters
-    `each`."""
+    """Yield one group for each combination of values of the parameters `each` of a declaration."""
     slots = [
         slot
         for slot, action in enumerate(instance.model.actions)

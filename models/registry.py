@@ -14,6 +14,7 @@ import re
 import sys
 from functools import cache
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from isrcheck.models import language
@@ -150,14 +151,15 @@ def load_file(path: Path) -> Model:
         changed = [name for name in before if vars(builtins).get(name) is not before[name] and name != "_"]
         vars(builtins).update(before)
     if changed:
-        raise UsageError(
-            f"{path}:1: loading the model changes Python's own `{changed[0]}`; leave the module builtins alone"
-        )
+        what = f"{path}:1: loading the model changes Python's own `{changed[0]}`"
+        raise UsageError(f"{what}; leave the module builtins alone")
     return assemble(escaped(path.stem), module)
 
 
 def _failed(path: Path, error: BaseException) -> UsageError:
-    line, reason = _line_in(path, error), escaped(" ".join(str(error).split()))
+    from isrcheck.models.language.reading.source import raised_at  # here, because only a user's file needs it
+
+    line, reason = raised_at(str(path.resolve()), error), escaped(" ".join(str(error).split()))
     called = re.fullmatch(r"(\w+)(?:\.__\w+__)?\(\) (.*)", reason) if isinstance(error, TypeError) else None
     if called is not None and called[1] in language.__all__:  # a declaration with arguments that it does not have
         return LanguageError(f"{path}:{line}: {called[1]}(...) {called[2]}; docs/language.md says what it takes")
@@ -166,20 +168,9 @@ def _failed(path: Path, error: BaseException) -> UsageError:
 
 def _declared_at(path: Path, error: BaseException) -> str:
     """Return FILE:LINE of the invalid declaration, which is in the model's file or in a file that it imports."""
-    place, trace = f"{path}:1", error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
+    place = f"{path}:1"
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
         if file.endswith(".py") and not file.startswith(LANGUAGE):
-            place = f"{path if file == str(path.resolve()) else file}:{trace.tb_lineno}"
-        trace = trace.tb_next
+            place = f"{path if file == str(path.resolve()) else file}:{line}"
     return place
-
-
-def _line_in(path: Path, error: BaseException) -> int:
-    line = 1
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path.resolve()):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line

@@ -87,8 +87,7 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key for sizes: how many settings change, whose settings they are (positions in OWNERS, the greatest
-        first), and how many need a restart."""
+        """The sort key: how many settings change, whose (places in OWNERS, greatest first), how many need a restart."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -127,8 +126,7 @@ def fields_of(change: KnownChange) -> set[str]:
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield lists of changes of at most `most` settings: each list has equally large changes, and smaller changes come
-    first."""
+    """Yield lists of equally large changes, the smallest first; no change has more than `most` settings."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -209,8 +207,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """The findings about numbers of brokers, the smallest first: 0, 1, ... that are down (WRITES, READS), or 1, 2, ...
-    that are lost (SURVIVES)."""
+    """The findings about 0, 1, ... brokers that are down (WRITES, READS), or 1, 2, ... that are lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -286,8 +283,7 @@ class Answer:
     cluster: Cluster
     case: Case
     findings: Mapping[Question, Finding] = field(default_factory=dict)
-    """The findings of all questions except those about known failures; without acks=all, no question is about lost
-    brokers."""
+    """The findings except those about known failures; without acks=all, no question is about lost brokers."""
     exposures: Sequence[Exposure] = ()
     unsearched: Sequence[tuple[Failure, str]] = ()
     """Known failures of the release that cannot be searched, each with the reason."""
@@ -342,8 +338,7 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects of the release to which the case is exposed, except those that need a loss of power or of a
-        disk; defects that lose an acknowledged record come first."""
+        """The defects to which the case is exposed without a loss of power or a disk; those that lose records first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
@@ -355,8 +350,7 @@ class Answer:
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The known defects of the release whose exposure is undecided, except those that need a loss of power or of a
-        disk."""
+        """The defects whose exposure is undecided, except those that need a loss of power or of a disk."""
         return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
@@ -514,8 +508,7 @@ class Doctored:
 
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
-    """Return the exit code of all answers: if answers have different codes, 12 comes before 3. With `strict`, a failure
-    that the settings allow counts as well."""
+    """Return the exit code of all answers (12 before 3); with `strict`, a failure that the settings allow counts."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

@@ -72,11 +72,8 @@ class Answerer(Protocol):
     """Answers questions, by search or from the record; `expect` tells it beforehand which questions will come."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer these questions, in this order, if several searches can run side by side.
-
-        The questions have this `part` of the time that the command has left, and share it with later questions,
-        whose weight is `reserve`.
-        """
+        """Begin to answer these questions, in this order, if several searches can run side by side. They have this
+        `part` of the time that the command has left, and share it with later questions, whose weight is `reserve`."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
@@ -87,14 +84,12 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """Asks questions about cases within the time of the command, and keeps the answers, so that no question is answered
-    twice."""
+    """Asks questions about cases within the time of the command, each only once, and keeps the answers."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
-    """A function that returns the seconds that the command has left (None: no limit); this case gets the `part` of
-    them."""
+    """Returns the seconds that the command has left (None: no limit), of which this case gets the `part`."""
     tell: Callable[[str], None] = lambda text: None
     """A function that writes the current question to stderr."""
     part: float = 1.0
@@ -251,10 +246,8 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Try changes of one setting, and return the exposure with all of them that avoid it, the smallest first.
-
-    First the changes that the library names are tried; all others are tried only if none of these helps.
-    """
+    """Try changes of one setting, and return the exposure with all that avoid it, the smallest first: the changes that
+    the library names, or all others if none of these helps."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -322,8 +315,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
 
 
 class FromTheAtlas:
-    """Answers from the record of the atlas, otherwise by search. If the record is outdated or damaged, it says so
-    once."""
+    """Answers from the record of the atlas, otherwise by search; says once that the record is outdated or damaged."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
         """Without a `record`, the record in the package is used."""
@@ -444,11 +436,8 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     else:
         lines = table_lines(answers, now, reading.remarks)
         if options.output.details:
-            lines += [
-                line
-                for answer in answers
-                for line in ("", *answer_lines(answer, now_of([answer.cluster]), details=True))
-            ]
+            for answer in answers:
+                lines += ["", *answer_lines(answer, now_of([answer.cluster]), details=True)]
     files, failure = _traces(options, answers)
     if files:
         commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}

@@ -183,8 +183,7 @@ def is_exposed(failure: Failure, finding: Finding) -> bool:
 
 
 def is_open(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding leaves it open if the case is exposed to a failure: a search to fewer steps than the failure
-    takes says nothing about it."""
+    """Whether a finding leaves open if the case is exposed: a search to fewer steps than the failure takes does."""
     if finding.word is not Word.NO_VIOLATION or failure.history is None:
         return not finding.is_known
     return finding.least_depth is not None and finding.least_depth < failure.history.depth
@@ -196,12 +195,10 @@ def without_search(word: Word, why: str) -> Finding:
 
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
-    """The finding of these searches, made one after the other until one fails; None if a result is missing.
-
-    The argument of `result_of` is the position of the search. If no search finds a failure, but a witness does not
-    reach its goal, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the searches
-    show nothing.
-    """
+    """The finding of these searches, made one after the other until one fails; None if a result is missing. The
+    argument of `result_of` is the position of the search. If no search finds a failure, but a witness does not reach
+    its goal, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the searches show
+    nothing."""
     made: list[Searched] = []
     for position, search in enumerate(searches):
         result = result_of(position)
@@ -237,8 +234,7 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
 
 
 def _why_vacuous(search: Search, result: Result) -> str:
-    """Why the searches of a question decide nothing, although they found no failure: the witness `search` did not reach
-    its goal."""
+    """Why searches that found no failure decide nothing: the witness `search` did not reach its goal."""
     if result.stopped is not None:
         return f"{result.stopped}; the search did not show that its faults can happen"
     where = "within its bounds" if search.depth is None else f"within {search.depth} steps"

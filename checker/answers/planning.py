@@ -108,8 +108,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """The switches in which a known failure of Kafka's replication differs from its repairs, with their mistaken
-    values; and for each the value that repairs it."""
+    """The switches in which a known failure differs from its repairs, with their mistaken and repaired values."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -177,8 +176,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """The entries without the switches that have no effect: those that are mistakes of a mechanism which the entries
-    switch off."""
+    """The entries without the switches that are mistakes of a mechanism which the entries switch off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -240,7 +238,6 @@ TOGETHER = 10
 
 
 def _searches(case: Case, question: Question) -> list[Search]:
-    """The searches of a question."""
     case, question = asked_instead(case, question)
     match question.topic:
         case Topic.LOSS:
@@ -264,8 +261,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """The depth to which a search with so many replicas goes (None: to the end), if a search with three replicas goes
-    to `depth`."""
+    """The depth of a search with so many replicas (None: to the end), if one with three replicas goes to `depth`."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -282,8 +278,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """The search, with a remark and the rule if it has fewer replicas than the case, of which `least` have to be in
-    sync (None: as many as in the case)."""
+    """The search, with the remark and rule if it has fewer replicas, `least` of them in sync (None: as in the case)."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -324,8 +319,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield the bounds of the searches for a lost record: what brokers do by themselves, and what Kafka does by
-    default."""
+    """Yield the bounds of the searches for a lost record: what brokers do by themselves, and Kafka by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -360,8 +354,7 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
 
 
 def _elections(replicas: int) -> int:
-    """How many elections one crash takes with KRaft: two with a single replica, because the partition loses its leader,
-    and gets it back."""
+    """How many elections one crash takes with KRaft: two with one replica, which loses leadership and gets it back."""
     return 1 if replicas > 1 else 2
 
 
@@ -407,8 +400,7 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield the replicas and the min.insync.replicas of each search in which all brokers lose power, those of the case
-    last."""
+    """Yield replicas and min.insync.replicas of each search in which all brokers lose power, those of the case last."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -459,12 +451,10 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
-    """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
-
-    A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any
-    leader, because its session can expire. If a write needs all replicas, the broker that crashed has to come back
-    before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again.
-    """
+    """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out. A KRaft
+    controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any leader,
+    because its session can expire. If a write needs all replicas, the broker that crashed has to come back before the
+    write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
     if controller is Family.WRITTEN:
@@ -505,10 +495,8 @@ def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance
 
 
 def _availability(case: Case, question: Question) -> Iterator[Search]:
-    """Searches from one committed record on all replicas, which are all in sync, with some brokers down for good.
-
-    The leader (replica 0) is among them or is not; the followers are alike.
-    """
+    """Searches from one committed record on all replicas, all in sync, with some brokers down for good: the leader
+    (replica 0) is among them or is not; the followers are alike."""
     down, is_write = question.number, question.topic is Topic.WRITES
     model, prop = (MODEL, WRITTEN) if is_write else (registry.load(SCENARIOS)[0], READ)
     instance = _with_brokers_down(case, down, case.replication_factor, model)
@@ -525,9 +513,8 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
     """Searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
-
-    Replicas outside the ISR cannot be elected, whatever they hold; they are all alike, as the followers in the ISR are.
-    """
+    Replicas outside the ISR cannot be elected, whatever they hold; they are all alike, as the followers in the ISR
+    are."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}

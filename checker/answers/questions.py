@@ -326,11 +326,9 @@ READ = {
 
 
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
-    """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
-
-    With a `case`, whether a cluster of the release with these settings has the failure: the protocol of the cluster may
-    be older than the release, and its controller may be of the other kind.
-    """
+    """Whether a release has a failure; one that depends on the configuration alone is in every release. With a `case`,
+    whether a cluster of the release with these settings has the failure: the protocol of the cluster may be older than
+    the release, and its controller may be of the other kind."""
     if failure.since == NO_RELEASE:
         return False
     remains = False
@@ -345,8 +343,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a cluster has one of these entries; they are entries of the model `transactions` if that model shows the
-    failure."""
+    """Whether a cluster has one of these entries, which are of the model `transactions` if that shows the failure."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -446,11 +443,8 @@ def read_by(question: Question) -> tuple[str, ...]:
 
 def key_of(case: Case, question: Question) -> tuple[str, str]:
     """A question with the values of the settings that it reads, as two texts: cases with the same key have the same
-    answer.
-
-    The first text is the question with the values that belong to a release; the second text has the values of the other
-    settings, in the order of `settings_of_topic`.
-    """
+    answer. The first text is the question with the values that belong to a release; the second text has the values of
+    the other settings, in the order of `settings_of_topic`."""
     case, question = asked_instead(case, question)
     read = read_by(question)
     released = (f"{name}={_spelled(getattr(case, name))}" for name in RELEASED if name in read)

@@ -65,8 +65,7 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if the record has no answer, or only one that was found with other searches or
-        models."""
+        """The recorded answer; None if the record lacks it, or has only one of other searches or models."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:
@@ -168,11 +167,8 @@ class Record:
 
     def searches(self, group: str, settings: str) -> Sequence[Mapping[str, Any]] | str | None:
         """The searches that answer a question with these settings, in their order, or the reason why no model can
-        answer it; None if it is not recorded.
-
-        `group` and `settings` are the two texts of `key_of`: the question with the values that belong to a release, and
-        the values of the other settings.
-        """
+        answer it; None if it is not recorded. `group` and `settings` are the two texts of `key_of`: the question with
+        the values that belong to a release, and the values of the other settings."""
         line = self._group_lines.get(group)
         if line is None:
             return None

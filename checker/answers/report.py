@@ -38,8 +38,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions of several topics that are not as they should be; each partition is in the first group that
-    fits."""
+    """The partitions of several topics that are not as they should be, each in the first group that fits."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
@@ -81,8 +80,7 @@ def _have(partitions: Sequence[Partition], state: str) -> str:
 
 
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Return what has to happen before a partition without a leader gets one; for several partitions, only in
-    general."""
+    """Return what has to happen before partitions without a leader get one; for several of them, only in general."""
     if len(partitions) > 1:
         return "a broker of their ISR or ELR is up"
     (partition,) = partitions
@@ -116,16 +114,14 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return what the release claims about losses of power and disks: only eligible leader replicas are meant to
-    survive them."""
+    """Return what the release claims about losses of power and disks, which only ELR is meant to survive."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield lines that say which acts of operators endanger a cluster with ELR, and which topics the ELR does not
-    protect."""
+    """Yield lines on acts of operators that endanger a cluster with ELR, and topics that ELR does not protect."""
     if not case.has_elr:
         return
     # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
@@ -143,9 +139,8 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterator[Partition]:
-    """Yield the partitions for which the controller takes a smaller minimum than the leader does.
-
-    Kafka: ReplicationControlManager.getTopicEffectiveMinIsr takes the replicas of partition 0."""
+    """Yield the partitions for which the controller takes a smaller minimum than the leader does: it takes the replicas
+    of partition 0 (ReplicationControlManager.getTopicEffectiveMinIsr)."""
     first = {partition.topic: len(partition.replicas) for partition in partitions if partition.number == 0}
     for partition in partitions:
         of_controller = min(least, first.get(partition.topic, len(partition.replicas)))
@@ -154,8 +149,7 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield lines that say what `defects` (by which partitions lose records) do to the topics in which coordinators
-    store transactions and committed offsets."""
+    """Yield lines on what `defects` that lose records of partitions do to the topics of transactions and of offsets."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
@@ -208,8 +202,7 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
 
 
 def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield the first lines of an answer, each with its label: which cluster the answer is for, and whether records can
-    be lost."""
+    """Yield the first lines, each with its label: which cluster the answer is for, and whether records can be lost."""
     yield "For", subject(answer.cluster)
     yield from (("Assumed", line) for line in answer.cluster.assumed)
     yield from (("Ignored", line) for line in left_out(answer.cluster))
@@ -268,7 +261,6 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield lines that say what to change against the loss of records, and what the change costs."""
     for tried in answer.changes[:MOST_CHANGES]:
         change = tried.change
         yield "Change", f"{change.spelled} ({change.how}): then no loss is found, {reach(tried.finding)}"
@@ -293,8 +285,7 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
-    """Return three lines for each defect: its title, which events it takes, and what avoids it; with `details` also the
-    advice."""
+    """Return lines on each defect: its title, the events it takes, what avoids it, and with `details` the advice."""
     rows: list[tuple[str, str]] = []
     for exposure in answer.exposed:
         rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))
@@ -327,8 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Name the nearest release that repairs a known failure; empty if no release does, or if the cluster's own release
-    already does."""
+    """Name the nearest release that repairs a failure; empty if none does, or if the cluster's own one does."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -361,7 +351,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
-        assumed = "the searches take the coordinators' log to lose nothing"
+        assumed = "the searches assume that the coordinators' log (__transaction_state) loses nothing"
         only_copy = f"{transactions.only_copy} lets one broker have the only copy of what committed"
         yield "Transactions", f"{only_copy}: {assumed}"
     yield from coordinator_rows(answer.cluster, answer.defects_of_partitions)
@@ -376,8 +366,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield lines that say what a loss of power or of a disk can do, of one broker or of all: how a record is lost, and
-    which events that takes."""
+    """Yield lines on losses of power or disks, of one broker or of all: how a record is lost, and what that takes."""
     for label, questions in (
         ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
         ("Disk", (("of one broker", Topic.DISK),)),
@@ -426,7 +415,6 @@ def _loss_of_data(case: Case, topic: Topic, finding: Finding) -> str:
 
 
 def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield a line that says whether resent requests duplicate or reorder records."""
     says = {Topic.DUPLICATES: "a record can appear twice", Topic.ORDER: "records can change order"}
     resends = {topic: finding for topic in says if (finding := answer.findings.get(Question(topic))) is not None}
     for topic, finding in resends.items():
@@ -477,8 +465,7 @@ def subject(cluster: Cluster) -> str:
 
 
 def left_out(cluster: Cluster) -> list[str]:
-    """Return the ignored settings that may change the answer: those that are probably misspelt, those whose mechanism
-    is not modelled, and those that this release of Kafka does not know."""
+    """Return the ignored settings that may change the answer: misspelt, not modelled, or unknown to this release."""
     may_matter = [ignored for ignored in cluster.ignored if ignored.may_matter]
     lines = [f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}" for ignored in may_matter]
     others = [ignored for ignored in cluster.ignored if not ignored.may_matter]
@@ -631,8 +618,7 @@ def understood_lines(cluster: Cluster) -> list[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: the answers that have the same case and the same first line, with their topics and
-    partitions."""
+    """A row of the table: the answers that have the same case and the same first line."""
 
     answers: tuple[Answer, ...]
 
@@ -653,8 +639,7 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows of the table, the worst answer first; among equally bad answers, those with more known defects,
-    then more partitions, come first."""
+    """Return the rows, the worst first; among equally bad ones, those with more known defects, then more partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)

@@ -54,10 +54,8 @@ class Searcher:
         depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
-
-        After Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt.
-        """
+        """Search a question; `limits` are those of all its searches together, and a depth limits each of them. After
+        Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt."""
         searches = self.plan(case, question)
         if isinstance(searches, str):
             return without_search(Word.NOT_APPLICABLE, searches)
@@ -100,8 +98,7 @@ class Searcher:
         return of_instance(search, instance.model.instance(instance.protocol.name, values | larger), says=says)
 
     def result(self, search: Search, limits: Limits) -> Result:
-        """The result of one search; by the rule ONE_ENTRY (questions.py), perhaps that of another search of this
-        session."""
+        """The result of one search; by the rule ONE_ENTRY (questions.py), perhaps of another search of this session."""
         as_power = with_power(search)
         if as_power is None:
             return self.search(search, limits)
@@ -272,8 +269,7 @@ class _Worker:
         self.task: _Task | None = None
 
     def begin(self, task: _Task, limits: Limits, left: float | None) -> None:
-        """Begin a search in this process. If the process has died, that is noticed when the outcome of the search is
-        awaited."""
+        """Begin a search; if the process has died, that is noticed when the outcome of the search is awaited."""
         self.task = task
         with suppress(OSError):
             self.pipe.send((task.search, limits, left))
@@ -299,10 +295,7 @@ class _Worker:
 
 class SideBySide:
     """Makes searches in `count` processes, each of which runs `serve`; `left` returns the seconds that the command has
-    left (None: no limit).
-
-    Call `close` at the end.
-    """
+    left (None: no limit). Call `close` at the end."""
 
     def __init__(self, count: int, left: Callable[[], float | None]) -> None:
         self.left = left
@@ -317,11 +310,9 @@ class SideBySide:
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
         """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
-        that have not begun are forgotten.
-
-        The searches get this `part` of the remaining time, and share it with later questions, whose weight is
-        `reserve`. The share of a search is its weight, divided by the sum of all waiting weights and the `reserve`.
-        """
+        that have not begun are forgotten. The searches get this `part` of the remaining time, and share it with later
+        questions, whose weight is `reserve`. The share of a search is its weight, divided by the sum of all waiting
+        weights and the `reserve`."""
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:

@@ -41,8 +41,7 @@ VERIFICATION = ("transaction.partition.verification.enable", "false")
 
 @dataclass(frozen=True)
 class ReleasedCluster:
-    """A release with ZooKeeper or with KRaft: the `Case` of its default settings, without transactions, and the kinds
-    of transactions that it can have."""
+    """A release in a mode: the `Case` of its default settings without transactions, and its kinds of transactions."""
 
     release: Version
     mode: str
@@ -115,8 +114,7 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key of a cell: cells that can be searched, usual settings, recent generations and grave questions
-        come first."""
+        """The sort key: cells that can be searched, usual settings, recent generations, grave questions come first."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))

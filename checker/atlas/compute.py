@@ -49,8 +49,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def recorded_results(record: Record) -> dict[str, Result]:
-    """The results in a record, by the identity of their search. A result counts only if its models and its search are
-    unchanged."""
+    """The results in a record, by the identity of their search; only those of unchanged models and searches."""
     digests = record.header["models"]
     current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
     return {
@@ -112,12 +111,9 @@ def compute_on_spark(
     seconds: float,
 ) -> None:
     """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. `search`
-    is the function that an executor runs for one search.
-
-    A cell whose search finds no failure needs the next one: the searches are made in rounds, each with the next missing
-    search of every cell. Cells that share a search share its task. Raises KeyboardInterrupt, SparkLostError; the
-    results until then are kept.
-    """
+    is the function that an executor runs for one search. A cell whose search finds no failure needs the next one: the
+    searches are made in rounds, each with the next missing search of every cell. Cells that share a search share its
+    task. Raises KeyboardInterrupt, SparkLostError; the results until then are kept."""
     from isrcheck.checker.spark.tasks import require_same, results_of
 
     require_same(session)
@@ -156,10 +152,8 @@ def _made_on_executor(
 
 
 def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result], limit: float) -> tuple[int, int]:
-    """Write the record of all cells that are answered; return the numbers of cells and of searches.
-
-    `limit` is that of one search, in seconds.
-    """
+    """Write the record of all cells that are answered; return the numbers of cells and of searches. `limit` is that of
+    one search, in seconds."""
     searches: dict[str, dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     groups: dict[str, dict[str, Any]] = {}

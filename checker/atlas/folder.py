@@ -43,10 +43,8 @@ ATLAS = MarkedFolder("atlas", version=1, option="-o DIR", ours=OURS, folders=(TR
 def files_of(
     sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda name: None
 ) -> dict[str, bytes]:
-    """Return the content of every file by its name; `tell` receives the name of each file before it is made.
-
-    Raises UsageError if a recorded history is not one of the model.
-    """
+    """Return the content of every file by its name; `tell` receives the name of each file before it is made. Raises
+    UsageError if a recorded history is not one of the model."""
     histories, searches = Histories(), Searches()
     cells = Cells(histories, searches)
     facts = replace(facts, parquet=PARQUET if is_installed() else None)
@@ -117,13 +115,11 @@ def is_installed() -> bool:
 
 def parquet(sheets: Sequence[Sheet]) -> bytes:
     """Return the file with every answer of these sheets."""
-    return encoded(
-        CELLS,
-        [
-            _of_case(sheet, line, column) | _of_question(question) | _of_finding(finding)
-            for sheet, line, column, question, finding in _findings(sheets)
-        ],
-    )
+    rows = [
+        _of_case(sheet, line, column) | _of_question(question) | _of_finding(finding)
+        for sheet, line, column, question, finding in _findings(sheets)
+    ]
+    return encoded(CELLS, rows)
 
 
 def _findings(sheets: Sequence[Sheet]) -> Iterator[tuple[Sheet, Line, Asked, Question, Finding | None]]:

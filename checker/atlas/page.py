@@ -200,7 +200,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
     """The data for the script: every text, mark and cell once; for each row the numbers of its answer and its cells,
     the values that it stands for, and their texts."""
-    texts, marks, cells = _numbers(), _numbers(), _numbers()
+    # Numbers for values, each value once, in the order in which they are first named.
+    texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [
         [
             list(Status).index(row.status),
@@ -233,11 +234,6 @@ def _cases(view: View, spelling: Spelling) -> list[list[int]]:
         others = tuple(bits[:place] + bits[place + 1 :])
         merged[others] = merged.get(others, 0) | bits[place]
     return [[*others[:place], releases, *others[place:]] for others, releases in merged.items()]
-
-
-def _numbers() -> defaultdict[object, int]:
-    """Numbers for values, each value once, in the order in which they are first named."""
-    return defaultdict(itertools.count().__next__)
 
 
 def _plain(cell: Cell, marks: defaultdict[object, int]) -> tuple[object, ...]:

@@ -212,11 +212,8 @@ def _is_possible(kind: Kind, case: Case) -> bool:
 
 
 def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str, ReleasedCluster]]:
-    """The groups of releases with the same behaviour and the same known defects: the name of each group, and its newest
-    release.
-
-    The newest releases come first.
-    """
+    """The groups of releases with the same behaviour and the same known defects, the newest first: the name of each
+    group, and its newest release."""
     groups: dict[object, list[ReleasedCluster]] = {}
     for cluster in reversed(clusters):
         if kind is TRANSACTIONS and not cluster.transactions:
@@ -343,10 +340,8 @@ _PHRASES = {
 """What happens if the property of a question fails, and what does not happen if it holds."""
 
 
-def said(topic: Topic, finding: Finding | None) -> Words:
+def said(topic: Topic, finding: Finding) -> Words:
     """Say the answer to a question other than those about brokers that are down and about known defects."""
-    if finding is None:
-        return NOT_RECORDED
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -358,18 +353,13 @@ def said(topic: Topic, finding: Finding | None) -> Words:
         return Words(Grave.BROKEN, f"{when}, against Kafka's promise")
     if finding.word is Word.NOT_APPLICABLE:
         return NOT_ASKED
-    if not finding.is_known:
-        return Words(Grave.OPEN, f"not decided; {reached(finding)}" if finding.parts else "not decided")
     depth = finding.least_depth
+    if not finding.is_known:
+        reached = "" if depth is None or depth < 0 else f" to depth {depth}"
+        return Words(Grave.OPEN, f"not decided; nothing found{reached}" if finding.parts else "not decided")
     if depth is None:
         return Words(Grave.TO_THE_END, f"{never}, to the end")
     return Words(Grave.TO_DEPTH, f"{never} to depth {depth}")
-
-
-def reached(finding: Finding) -> str:
-    """How far searches went, without a verdict: nothing found to depth 9."""
-    depth = finding.least_depth
-    return "nothing found" if depth is None or depth < 0 else f"nothing found to depth {depth}"
 
 
 # ------------------------------------------------------------------------------------------------------- brokers down
@@ -505,10 +495,7 @@ class Status(Enum):
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
     """The answer of a row as a whole: whether the settings permit a failure, a known defect breaks a promise, or an
-    answer is open.
-
-    A broken promise is attributed to the known defects of the release, if the case is exposed to one.
-    """
+    answer is open. A broken promise is attributed to the release's known defects, if the case is exposed to one."""
     deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
@@ -521,11 +508,8 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: cases with the same answers. They are all combinations of `values`, which has for each setting the set of
-    its values as text.
-
-    Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them.
-    """
+    """Cases with the same answers: all combinations of `values`, which has for each setting the set of its values as
+    text. Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them."""
 
     status: Status
     values: tuple[frozenset[str], ...]

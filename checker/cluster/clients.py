@@ -77,19 +77,15 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
         resends = "a failed request is not sent again"
     elif acks.value == "0":
         resends = "with acks=0 the producer learns of no failure and resends nothing"
-    requests = f"up to {in_flight.value} requests of a producer at a time"
-    if in_flight.value == 1:
-        requests = "one request at a time"
+    requests = "one request" if in_flight.value == 1 else f"up to {in_flight.value} requests of a producer"
     understood: list[Setting[Any]] = [
         acks.means(_ACKS_MEAN[acks.value]),
         retries.means(resends),
-        in_flight.means(requests),
+        in_flight.means(f"{requests} at a time"),
     ]
     if rules.knows(IDEMPOTENCE):
-        meaning = "a leader appends a resend as a new record"
-        if idempotence.value:
-            meaning = "a leader recognises a resend by its sequence number"
-        understood.append(idempotence.means(meaning))
+        does = "recognises a resend by its sequence number" if idempotence.value else "appends a resend as a new record"
+        understood.append(idempotence.means(f"a leader {does}"))
     if identified:
         understood.append(identified.in_effect.means("records belong to transactions"))
     understood += rules.delivery_timeout()
@@ -110,8 +106,6 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 
 class _Rules(RoleSettings):
-    """The rules of one Kafka release, applied to the given settings of producers."""
-
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the value of a key; an absent value becomes `needed` (None: any), which the setting `wants` needs."""
         usual = self.setting(key)
@@ -302,8 +296,7 @@ def _offset_reset(own: RoleSettings) -> Setting[str]:
 
 
 def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list[Setting[Any]]]:
-    """Return whether consumers read from followers (KIP-392), and the settings that decide this: a selector of the
-    brokers, and the rack of the client."""
+    """Return whether consumers read from followers (KIP-392), and the settings that decide this."""
     selector = RoleSettings(settings, versions.release, Role.BROKER).given(REPLICA_SELECTOR)
     rack = RoleSettings(settings, versions.release, Role.CONSUMER).given(CLIENT_RACK)
     selects = selector is not None and selector.text != "" and not selector.text.endswith(".LeaderSelector")
@@ -416,13 +409,10 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of the coordinators' log, and the reason why nothing can be appended to that log, or
-    None."""
+    """Return the given settings of the coordinators' log, and why nothing can be appended to that log, or None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
-    why = None
-    if needed > replicas.value:
-        why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}"
+    why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None
     understood = []
     if brokers.given(LOG_REPLICAS):
         understood.append(replicas.means("replicas of the coordinators' log, which is assumed to lose nothing"))
@@ -433,7 +423,6 @@ def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | N
 
 
 def _transaction_version(brokers: RoleSettings, versions: Versions) -> Setting[int]:
-    """Return the level of the feature `transaction.version`; new clusters have 2 since 4.0."""
     if given := brokers.given(TRANSACTION_VERSION):
         return given.in_effect
     level, source = 0, f"off with metadata.version {versions.protocol.value}; give {TRANSACTION_VERSION}=2 if it is on"

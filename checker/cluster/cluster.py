@@ -1,11 +1,7 @@
 """Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools.
 
-In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe`,
-     `kafka-configs --describe` and `kafka-features describe`; and the versions if they are given.
-Out: a `Reading`: for each distinct configuration of a topic a `Cluster`. Whatever is assumed because the files do not
-     give it is named.
-
 A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
+Whatever is assumed because the files do not give it is named.
 
 The min.insync.replicas that counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's
 value, else its own. With them a value at the level of the cluster always exists: Kafka writes it when the feature is
@@ -98,8 +94,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Reading:
-    """The files as read: a `Cluster` for each distinct configuration of a topic, and remarks on what is missing in the
-    files."""
+    """The files as read: a `Cluster` for each distinct configuration of a topic, and remarks on what the files lack."""
 
     clusters: tuple[Cluster, ...]
     remarks: tuple[str, ...] = ()
@@ -113,10 +108,8 @@ def read_clusters(
     metadata_version: str | None = None,
 ) -> Reading:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-
     `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
-    Raises PropertiesError.
-    """
+    Raises PropertiesError."""
     description = read_described(described, topic)
     sections = [file_section(role, path) for role, path in files]
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
@@ -218,9 +211,7 @@ def _cluster(
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
     """Return the place of a topic's line that would show min.insync.replicas if it were not the default; else None.
-
-    kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper, before 3.0).
-    """
+    kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper, before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
@@ -312,10 +303,8 @@ class LeastIsr:
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
-    """Return the value that counts. Raises PropertiesError if two values cannot both be true.
-
-    `shown_default` is the place of a line of kafka-topics that would show another value than the default.
-    """
+    """Return the value that counts; `shown_default` is the place of a line of kafka-topics that would show another
+    value than the default. Raises PropertiesError if two values cannot both be true."""
     if (of_topic := settings.get(*OF_TOPIC)) is not None:
         return _given(of_topic)
     if shown_default is not None:
@@ -420,8 +409,7 @@ def _assumptions(
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption. `of_brokers` are the settings beside min.insync.replicas that a broker's file
-    may give."""
+    """Yield a line for each assumption; `of_brokers` are the settings beside min.insync.replicas of a broker's file."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -451,8 +439,7 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield a line for each kind of missing file (the topic's, the brokers'), with the defaults that are assumed
-    instead."""
+    """Yield a line for each kind of missing file (the topic's, the brokers'), with the defaults assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

@@ -274,10 +274,8 @@ class Reader:
                 raise self._error(f"broker {broker} is in {where}, but not a replica")
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
-
-        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are not replicas.
-        """
+        """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers. Kafka
+        keeps no broker in both the ISR and the ELR; but both fields may name brokers that are not replicas."""
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for broker in available.get("Elr", ()):
@@ -329,22 +327,19 @@ class Reader:
                 self.contents.with_settings.add(below["name"])
             return True
         if config := _CONFIGS_ON_ONE_LINE.fullmatch(line):
-            self.has_heading = False
+            self.has_heading, pairs = False, config["pairs"] or ""
             if topic := _OF_TOPIC.fullmatch(config["whose"]):
                 name = topic["name"] or topic["old"]
-                self.contents.topics.setdefault(name, []).extend(self._pairs(config["pairs"] or ""))
+                self.contents.topics.setdefault(name, []).extend(self._pairs(pairs))
                 self.contents.with_settings.add(name)
             elif broker := _OF_BROKER.fullmatch(config["whose"]):
-                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, config["pairs"])
+                self.contents.brokers[f"broker {broker['name'] or broker['old']}", Layer.BROKER] += self._pairs(pairs)
             elif config["whose"] == "default brokers":
-                self._keep("the cluster", Layer.CLUSTER, config["pairs"])
+                self.contents.brokers["the cluster", Layer.CLUSTER] += self._pairs(pairs)
             elif re.match(r"(?:default )?(?:topic|broker)s?\b", config["whose"]):
                 raise self._error(f"{quoted(config['whose'])} is no name as {_TOOLS} print it")
             return True
         return False
-
-    def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
-        self.contents.brokers[member, layer] += self._pairs(pairs or "")
 
     def _config(self, line: str) -> bool:
         config = _CONFIG.fullmatch(line)
@@ -396,8 +391,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether the first line of a file, apart from noise, is that of one of Kafka's tools, and not a setting of a
-    property file. Raises PropertiesError."""
+    """Whether the first line of a file, apart from noise, is that of one of Kafka's tools. Raises PropertiesError."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -410,8 +404,7 @@ def shows_a_cluster(path: Path) -> bool:
 
 
 FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics prints the fields Elr and LastKnownElr, and whose KRaft brokers supply their
-values."""
+"""The first release whose kafka-topics prints Elr and LastKnownElr, and whose KRaft brokers supply their values."""
 
 _AFTER_IT = "the answer is for the replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
@@ -525,8 +518,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what is missing in the output, and on which partitions the answer is about if the partitions of
-    a topic differ."""
+    """Yield remarks on what the output lacks, and on which partitions of a topic an answer is about if they differ."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:
@@ -580,11 +572,8 @@ def listed(names: Sequence[str]) -> str:
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
     """Yield what the outputs show of the release: that of kafka-features, and of the other outputs the newest (a
-    TopicId is printed since 2.8, Elr since 3.8).
-
-    Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is a KRaft broker; for
-    others the tool prints N/A. (The tool also prints N/A if topics are described by their ids.)
-    """
+    TopicId is printed since 2.8, Elr since 3.8). Only KRaft brokers send ELRs (DescribeTopicPartitions), and all
+    brokers since 4.0 are KRaft brokers; for others, or if topics are described by their ids, the tool prints N/A."""
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")

@@ -46,8 +46,6 @@ only there does fencing a producer raise its epoch twice (KAFKA-19367)."""
 
 @dataclass(frozen=True)
 class _Rule:
-    """A rule of replication that does not depend on the release alone."""
-
     switch: str
     values: tuple[str, str]
     """The values of the switch without and with the rule."""
@@ -121,17 +119,14 @@ class Generation:
     has_elr: bool = field(default=False, compare=False)
     """Whether the controllers keep eligible leader replicas."""
     assumes_elr: bool = field(default=False, compare=False)
-    """Whether eligible leader replicas are only assumed, because nothing in the files shows whether the controllers
-    keep them."""
+    """Whether eligible leader replicas are only assumed, because nothing in the files shows them."""
 
 
 def read_generation(
     settings: Settings, versions: Versions, eligible_replicas: str | None = None
 ) -> tuple[Generation, list[Setting[Any]]]:
-    """Return the generation, and the settings that determine it. Raises PropertiesError.
-
-    `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, or None.
-    """
+    """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
+    output that names eligible leader replicas, or None. Raises PropertiesError."""
     release = versions.release
     taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:

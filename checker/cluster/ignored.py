@@ -49,8 +49,7 @@ class Ignored:
     reason: str
     source: str
     meant: str = ""
-    """The setting that was probably meant, and on which the verdict does depend: min.insync.replicas for a key without
-    its last letter. Otherwise empty."""
+    """The setting that is probably misspelt, if the verdict depends on it, such as min.insync.replicas; else empty."""
 
     @property
     def may_matter(self) -> bool:
@@ -190,9 +189,8 @@ def _why_unknown(given: GivenSetting, versions: Versions) -> str:
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that is spelt nearly like a key; empty if the key is a setting itself, or if
-    no setting is spelt like it. The key may also have capitals, another separator, or the name of a client before it.
-    """
+    """Return the setting of some release that is spelt nearly like a key, perhaps with capitals, another separator, or
+    the name of a client before it; empty if no setting is spelt so, or if the key is a setting itself."""
     names = sorted({name for role in Role for name in keys_of(role)})
     if key in names:
         return ""

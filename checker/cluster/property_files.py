@@ -44,8 +44,7 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file cannot be read or is contradictory; the message says in one line what is wrong, where, and what
-    the cure is."""
+    """A file cannot be read or is contradictory; the message says in one line what is wrong, where, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,7 @@ def read_text(path: Path) -> str:
 
 def decode(content: bytes, path: Path) -> str:
     """Decode bytes as UTF-8, or else as latin-1; as UTF-16, if a byte order mark says so (as PowerShell writes a file).
-
-    Raises PropertiesError, which names `path`, if there are NUL bytes.
-    """
+    Raises PropertiesError, which names `path`, if there are NUL bytes."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and len(content) % 2 == 0:
         return content.decode("utf-16", "replace").replace("\0", "\ufffd")
     while content.startswith(codecs.BOM_UTF8):
@@ -198,7 +195,6 @@ def _read_offset_reset(text: str) -> str:
 
 
 def _read_transactional_id(text: str) -> str:
-    """Read `transactional.id`, which must not be empty."""
     if not text:
         raise ValueError("Kafka refuses an empty value; write a name, or leave the key out")
     return text
@@ -348,8 +344,7 @@ consequences of its settings."""
 
 _SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
-"""The last word of the prefixes that frameworks put before a client's setting: producer.acks, producer.override.acks,
-kafka.acks."""
+"""The last words of prefixes that frameworks put before a key: producer.acks, producer.override.acks, kafka.acks."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")
@@ -427,8 +422,7 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file, naming the first key that shows whose file it is; for a container or a framework, a key that
-    counts."""
+    """Refuse a file by the first key that shows whose it is; for a container or a framework, by one that counts."""
     of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
         counts = next((line for line in properties if _of_java(line) in READERS), None)
@@ -467,8 +461,7 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
 
 
 def _of_java(line: Property) -> str:
-    """The name that Java clients have for a setting of another client or framework; empty if they have no such
-    setting."""
+    """The Java clients' name for a setting of another client or framework; empty if they have no such setting."""
     return _SAME_AS.get(line.key) or without_prefix(line.key)
 
 

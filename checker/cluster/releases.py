@@ -173,8 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return why a version number greater than every release of Kafka is refused, and which release of Kafka the
-    distribution with this number contains."""
+    """Return why a number above every release of Kafka is refused, and which release that distribution contains."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"

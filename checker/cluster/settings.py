@@ -43,8 +43,7 @@ _READ_AS_TEXT = """
     replica.selector.class zookeeper.connect zookeeper.metadata.migration.enable
 """
 READ_AS_TEXT = frozenset(_READ_AS_TEXT.split())
-"""Further keys that affect the answer, if they have a certain value or if they are given at all; their values are read
-as text."""
+"""Further keys that affect the answer, by a certain value or because they are given; their values are read as text."""
 
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 """The keys that say which version a cluster has agreed on."""
@@ -127,11 +126,8 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 
 class Settings:
-    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other.
-
-    `controllers` are the files of processes that are controllers, `brokers_alone` the files whose process.roles is only
-    broker.
-    """
+    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other. `controllers` are
+    the files of processes that are controllers, `brokers_alone` those whose process.roles is only broker."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
@@ -158,8 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether each broker or client may have a value of its own for this setting, because the key belongs to one
-        member or no answer depends on it."""
+        """Whether each member may have its own value: the key belongs to one member, or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -168,8 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The brokers or clients whose files do not give a setting that files of others of their kind give, not even in
-        a lower layer."""
+        """The members whose files do not give a setting that others of their kind give, not even in a lower layer."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -185,11 +179,8 @@ class Settings:
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
         """Return the setting in effect for a key, or None. If brokers or clients have different values, the first value
-        counts.
-
-        In KRaft a broker's file does not decide the controllers' actions, nor a controller's file the brokers' actions.
-        Without a controller's file, a broker's value counts for the controllers only if it is the worse value.
-        """
+        counts. In KRaft a broker's file does not decide the controllers' actions, nor a controller's file the brokers'
+        actions; without a controller's file, a broker's value counts for the controllers only if it is worse."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]
@@ -218,11 +209,9 @@ _ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path | str) -> Role:
-    """Return the role that has most of a file's keys.
-
-    If several roles have equally many of the keys, one key must decide: a key that only one role has, or a key that
-    only topics and brokers have (the file is then a topic's). Raises PropertiesError if no key decides.
-    """
+    """Return the role that has most of a file's keys. If several roles have equally many of the keys, one key must
+    decide: a key that only one role has, or a key that only topics and brokers have (the file is then a topic's).
+    Raises PropertiesError if no key decides."""
     known_by = [roles_that_know(line.key) for line in properties]
     count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
     best = [role for role in _ROLES_BY_PRECEDENCE if count[role] == max(count.values())]

@@ -106,8 +106,7 @@ class Versions:
     migration: GivenSetting | None = None
     """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
     assumed: str = ""
-    """Which of the release, the mode and the agreed version the files do not show, and which options or keys to give;
-    empty if they show all three."""
+    """What the files do not show of release, mode and agreed version, and what to give; empty if they show them."""
     doubt: str = ""
     """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
 
@@ -141,7 +140,7 @@ def read_versions(
     """Determine the versions and the mode of a cluster. Raises PropertiesError if two sources contradict each other."""
     option = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
     metadata = _metadata(settings, metadata_version)
-    inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL))
+    inter_broker = of_file.in_effect if (of_file := settings.get(*INTER_BROKER_PROTOCOL)) else None
     shown = _mode_shown(settings, metadata, evidence)
     inter_broker_counts = inter_broker
     if shown and shown.value is Mode.KRAFT and inter_broker:
@@ -204,8 +203,7 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Say which of the release, the mode and the agreed version are only assumed, and which options or keys to give;
-    empty if none is assumed."""
+    """Say which of release, mode and agreed version are only assumed, and what to give; empty if none is assumed."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -241,14 +239,10 @@ def _option(name: str, text: str | None, read: Callable[[str], Version]) -> Sett
         raise PropertiesError(f"{name}: {error}") from None
 
 
-def _of_key(given: GivenSetting | None) -> Setting[Version] | None:
-    return Setting(given.value, given.source) if given else None
-
-
 def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
     """Return metadata.version, from the command line (`text`) or from a file."""
     option = _option(METADATA_VERSION_GIVEN, text, version_of_metadata)
-    in_file = _of_key(settings.get(*METADATA_VERSION))
+    in_file = given.in_effect if (given := settings.get(*METADATA_VERSION)) else None
     if option and in_file and option.value != in_file.value:
         raise PropertiesError(
             f"{in_file.source}: metadata.version={in_file.value} contradicts {METADATA_VERSION_GIVEN} {option.value}; "
@@ -294,8 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which output of a tool brokers of this release and mode give only in a rare case; empty if every output
-    fits."""
+    """Say which output brokers of this release and mode give only in a rare case; empty if every output fits."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -358,10 +351,8 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest release that fits what is given and shown.
-
-    A field that the output of a tool lacks shows only the age of the tool; the brokers may be newer.
-    """
+    """Return the newest release that fits what is given and shown. A field that the output of a tool lacks shows only
+    the age of the tool; the brokers may be newer."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
     if mode and mode.value is Mode.ZOOKEEPER:

@@ -400,7 +400,7 @@ _FAILURES = Form(
         configurations="which have configurations of their own",
         bounds=": each failure has bounds of its own; leave {option} out",
         searched="which are searched explicitly",
-        report="--report does not go with failures; use --page DIR",
+        report="--report does not go with failures, which write pages of their own; use --page DIR",
     ),
 )
 

@@ -111,7 +111,6 @@ def _columns(layout: Layout) -> Iterator[Element]:
 
 
 def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str:
-    """Return the view box that contains the whole drawing."""
     points = [curve.at(share) for curve in curves for share in (0.25, 0.5, 0.75)]
     points += [complex(box.left, box.top) for box in boxes]
     points += [complex(box.left + box.width, box.top + box.height) for box in boxes]
@@ -209,8 +208,7 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Return the curve of an edge: a backward edge runs below the forward edges, and an edge within a column bends
-    outwards."""
+    """Return the curve of an edge: backward ones run below the forward ones; within a column they bend outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         top = start - leave * 1j

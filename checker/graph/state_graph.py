@@ -164,8 +164,7 @@ def state_graph(
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
-    """Raise an error if the search did not reach all states within the bound, because an incomplete graph would
-    mislead."""
+    """Raise an error if the search did not reach all states within the bound: an incomplete graph would mislead."""
     result, limits = search.result, search.context.limits
     if result.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -202,8 +201,6 @@ def _smaller_bound(search: Search, most: int) -> str:
 
 
 class _GraphBuilder:
-    """Builds the graph from a finished search."""
-
     def __init__(self, search: Search, fold: tuple[str, ...]) -> None:
         self.search = search
         self.instance = search.context.instance
@@ -284,8 +281,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which of the states `ends`, which have no transition, are deadlocks. The other ones are not: the model
-        may end there, or a step from there leaves a declared range."""
+        """Record which of the states `ends` are deadlocks: the model may not end there, and no step leaves a range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -350,8 +346,7 @@ class _GraphBuilder:
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     def judge_range(self) -> None:
-        """Record the states from which a step leaves a declared range, and the states and steps on which a property
-        leaves one."""
+        """Record the states from which a step leaves a declared range, and where a property leaves one."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
@@ -406,11 +401,9 @@ class _GraphBuilder:
 
 
 class Transitions:
-    """The transitions from the expanded states of a finished search, including transitions to states outside the
-    constraint. The search drops these states: a kernel of the same model without its constraint makes them again. They
-    are appended to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do
-    not fit in memory.
-    """
+    """The transitions from the expanded states of a finished search, including those to states outside the constraint.
+    The search drops these states: a kernel of the same model without its constraint makes them again. They are appended
+    to the visited set, after the `kept` states within the constraint. Raises Full if they do not fit in memory."""
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:
         self.instance, kernel = context.instance, context.kernel

@@ -34,7 +34,7 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     of_actions = list(routines(function.routine for function in actions if function is not None))
     of_claims = list(routines(claim.function.routine for claim in claims))
     settings = frozenset[str]().union(*map(_settings, (*of_actions, *of_claims)))
-    read = frozenset(name for claim in claims for name in claim.function.reads)
+    read = frozenset(name for claim in claims for name in claim.function.routine.reads)
 
     def is_independent(name: str) -> bool:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None

@@ -169,7 +169,7 @@ class AbstractSystem:
         if claim is IN_RANGE:
             yield from (InductionQuery(claim.name, (), step.error, step) for step in steps if step.error != FALSE)
             return
-        read = [self.abstraction.layouts[name] for name in claim.function.reads]
+        read = [self.abstraction.layouts[name] for name in claim.function.routine.reads]
         places = [place for place in read if OPEN not in place.sizes]
         cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
         for step in steps:
@@ -185,8 +185,8 @@ class AbstractSystem:
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
         """Whether the step may write to an array over an unbounded domain that the property `claim` reads."""
         functions = [self.instance.function(slot) for slot in step.taken]
-        written = {name for function in functions if function is not None for name in function.writes}
-        return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)
+        written = {name for function in functions if function is not None for name in function.routine.writes}
+        return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.routine.reads)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Answer a query with the solver of its step, which does not know the other steps."""

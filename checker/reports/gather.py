@@ -88,8 +88,7 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
 def _search_of(
     name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda verdict: verdict.text
 ) -> SearchReport:
-    """Return the report on a search, which counts as an error if it was cut short or is undecided; `spell` returns the
-    text of a table cell."""
+    """Return the report on a search, an error if it was cut short or is undecided; `spell` makes the text of a cell."""
     model = run.exploration.instance.model
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
@@ -152,7 +151,6 @@ AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
 
 
 def _of_matrix(result: MatrixFound, *, strict: bool) -> ReportContent:
-    """The content for the matrix: its finished runs, compared with the recorded runs."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
     for position, record in enumerate(result.records):

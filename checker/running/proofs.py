@@ -251,7 +251,7 @@ def _table(proving: Proving, attempt: Attempt) -> list[str]:
         cells = range(place.offset, place.offset + place.count)
         before = [counterexample.before[cell] for cell in cells]
         after = [counterexample.after[cell] for cell in cells]
-        if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
+        if before and before[0] is not None and (place.name in attempt.prop.function.routine.reads or before != after):
             line = f"    {place.name} {' '.join(map(str, before))}"
             rows.append(line if before == after else f"{line} -> {' '.join(map(str, after))}")
     return rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from isrcheck.traces.pages.markup import Content, Element, clean, element
 from isrcheck.traces.pages.parts import table
@@ -20,29 +20,17 @@ MARKUP = re.compile(r"[\\{}\[\]|*!^~]")
 Shown = TypeVar("Shown")
 
 
-class Block(Protocol):
-    """A block of a part: a paragraph, a list, a table, code or files."""
-
-    def element(self) -> Element:
-        """Return the block as an element of a page."""
-
-    def lines(self) -> Iterator[str]:
-        """Yield the lines of the block in an issue."""
-
-
 @dataclass(frozen=True)
 class Part:
-    """A part of a report, with a title."""
+    """A part of a report, with a title. Like each of its blocks, it is an element of a page and lines of an issue."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[Text | Items | Rows | Listing | Files]
 
     def element(self) -> Element:
-        """Return the part as an element of a page, which the reader opens."""
         return element("details", element("summary", self.title), *(block.element() for block in self.blocks))
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the part in an issue."""
         yield f"h3. {_escaped(self.title)}"
         for block in self.blocks:
             yield from (*block.lines(), "")

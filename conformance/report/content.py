@@ -135,30 +135,25 @@ def _evidence(report: Report) -> Iterator[Text | Rows]:
 
 def script(failure: Failure, report: Report) -> str:
     """Return the script that replays everything: it is run in the folder of the report."""
-    return "\n".join(_script(failure, report))
-
-
-def _script(failure: Failure, report: Report) -> Iterator[str]:
-    yield "# Finds the history, and every search that the library has of the failure:"
-    yield search_of(report.history)
-    yield f"check failures {failure.number}"
+    lines = ["# Finds the history, and every search that the library has of the failure:"]
+    lines += [search_of(report.history), f"check failures {failure.number}"]
     if is_replayed(report.history.instance):
-        yield "# Takes the steps of the history again, and replays them on an executable cluster:"
-        yield f"trace show {TRACE}"
-        yield f"conform replay {TRACE}"
+        lines.append("# Takes the steps of the history again, and replays them on an executable cluster:")
+        lines += [f"trace show {TRACE}", f"conform replay {TRACE}"]
     else:
-        yield "# Takes the steps of the history again. The executable cluster does not divide them so:"
-        yield f"trace show {TRACE}"
+        lines.append("# Takes the steps of the history again. The executable cluster does not divide them so:")
+        lines.append(f"trace show {TRACE}")
     if report.searches:
-        yield "# The searches with the change:"
+        lines.append("# The searches with the change:")
     for search in report.searches:
         changed = replace(report.history, protocol=search.protocol, configuration=search.configuration)
-        yield _command(changed, None if search.exhausted else search.depth)
+        lines.append(_command(changed, None if search.exhausted else search.depth))
     recordings = [recording for runs in report.evidence for recording in runs.recordings]
     if recordings:
-        yield "# Explains the recordings of real clusters; ISRCHECK is the folder with the sources of isrcheck:"
-    for recording in recordings:
-        yield f'conform follow "$ISRCHECK"/{RECORDINGS}/{recording.name} --protocol {recording.protocol}'
+        lines.append("# Explains the recordings of real clusters; ISRCHECK is the folder with the sources of isrcheck:")
+    follow = f'conform follow "$ISRCHECK"/{RECORDINGS}'
+    lines += [f"{follow}/{recording.name} --protocol {recording.protocol}" for recording in recordings]
+    return "\n".join(lines)
 
 
 def is_replayed(instance: Instance) -> bool:

@@ -71,7 +71,6 @@ def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, Page 
 
 
 def _page(title: str, facts: Sequence[tuple[str, str]], parts: Sequence[Part | Files]) -> Page:
-    """The page of one screen: the facts, and the parts, which the reader opens."""
     shown = meanings(((word, element("span", *in_page(text))) for word, text in facts), class_="facts")
     return text_page(title, [shown, *(part.element() for part in parts)], "report", [beside(__package__, "page.css")])
 

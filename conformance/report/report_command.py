@@ -39,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(word: str) -> Failure:
-    """The failure that a word names. Raises UsageError."""
     named = [failure for failure in failures() if failure.is_called(word)]
     if not named:
         raise UsageError(refusal(word))

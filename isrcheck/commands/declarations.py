@@ -319,7 +319,7 @@ class Command:
 
 
 class _ShowVersion(argparse.Action):
-    """The option `--version`: prints the version, which is looked up only then, and ends the command."""
+    """The option `--version`. The version is looked up only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         print_lines([product()])
@@ -392,7 +392,6 @@ class Parser(argparse.ArgumentParser):
         print_lines([message.removesuffix("\n")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is not a choice. Raises UsageError, with the choice that was probably meant, if any."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:

@@ -41,9 +41,8 @@ def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
     """Return the protocol that `--protocol` names, or else `named`, which the model's name contains. Raises UsageError
     if the two differ."""
     if named is not None and arguments.protocol is not None and named != arguments.protocol:
-        raise UsageError(
-            f"{arguments.target} already fixes the protocol ({named}); leave --protocol {arguments.protocol} out"
-        )
+        what = f"{arguments.target} already fixes the protocol ({named})"
+        raise UsageError(f"{what}; leave --protocol {arguments.protocol} out")
     return arguments.protocol or named
 
 
@@ -83,8 +82,6 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
 
 
 def _typed(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of every entry that the command line sets. An entry that is set several times is
-    yielded several times."""
     for name, values in _own_options(model, arguments).items():
         yield from ((name, value) for value in values)
     for kind, texts in (("--set", arguments.settings), ("--switch", arguments.switches)):

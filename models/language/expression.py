@@ -24,9 +24,8 @@ def read_expression(instance: Instance, text: str) -> Function:
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     """Return the names that a typed expression can use, with their values: helpers, whole numbers, enumerations and
-    domains of the model's files. Also return the names that it cannot use, because they have different values in
-    different files of the instance's protocol.
-    """
+    domains of the model's files. Also return the names that have different values in different files of the instance's
+    protocol, so that it cannot use them."""
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
     used += [prop.function for prop in (*model.properties, *model.lemmas)]
@@ -43,8 +42,7 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
 
 
 def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
-    """Yield the global names and their values in the files of the given functions and of all functions that they
-    call."""
+    """Yield the global names, with their values, in the files of the functions and of all functions that they call."""
     read: set[int] = set()
     for function in with_callees(functions):
         names = function.names

@@ -118,7 +118,7 @@ class Intervals:
         return None if ends.count(None) == len(ends) else _met(*ends)
 
     def _loop(self, loop: ir.Loop, locals_: Locals) -> Locals:
-        """Return the intervals of the locals after a loop. Iterations are followed until one changes no interval."""
+        # Iterations are followed until one changes no interval.
         _, rounds, variable = self._range(loop.range, locals_)
         for _ in range(rounds):
             before, locals_ = locals_, _met(locals_, self._block(loop.body, locals_ | {loop.variable: variable}))

@@ -56,7 +56,7 @@ from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.nodes import Role, Size, Variable, visit
 from isrcheck.models.language.reading.reader import Function, Reader, Vocabulary, is_of_the_language, with_names
-from isrcheck.models.language.reading.source import place_in, place_of, sources_of, text_of
+from isrcheck.models.language.reading.source import place_in, place_of, raised_at, sources_of, text_of
 from isrcheck.models.language.states import (
     Cells,
     Enumeration,
@@ -103,13 +103,9 @@ def author_errors(path: str, what: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        line, trace = 1, error.__traceback__
-        while trace is not None:
-            line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == path else line
-            trace = trace.tb_next
         reason = escaped(" ".join(str(error).split()))
         kind = "" if isinstance(error, UsageError | DeclarationError) else f"{type(error).__name__}: "
-        raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
+        raise ModelError(f"{path}:{raised_at(path, error)}: {what}: {kind}{reason}") from None
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -379,22 +375,19 @@ class Model:
         if name not in self.protocols:
             if len(self.protocols) == 1:
                 raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
-            raise UsageError(
-                f"{self.name} has no protocol {name}; {self._stand_in(name) or nearest(name, self.protocols)}"
-            )
+            what = f"{self.name} has no protocol {name}"
+            raise UsageError(f"{what}; {self._stand_in(name) or nearest(name, self.protocols)}")
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the message that says which protocol stands for the release `name`, or for the release of which `name`
-        is a patch; empty if no protocol does."""
+        """Return the message that says which protocol stands for a release, or for its patch; empty if none does."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
         """Raise UsageError if a switch that shapes the state gets a value other than the chosen protocol's, although
-        protocols differ in this switch: then their actions also differ.
-        """
+        protocols differ in this switch: then their actions also differ."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -447,7 +440,6 @@ def _digest_of_file(file: str) -> str:
 
 
 def _elements_of(domain: type[Domain] | type[Subset]) -> type[Domain]:
-    """Return the domain of a parameter's elements; for a Subset, the domain of which it takes subsets."""
     return domain.of if issubclass(domain, Subset) else domain
 
 
@@ -481,16 +473,12 @@ def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
 
 
 def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, FunctionType]:
-    """Return the decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a
-    function."""
     functions = _marked(modules, *kinds)
     for name, value in functions.items():
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
-            raise LanguageError(
-                f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
-                " write it as a plain `def`, and leave the decorator out"
-            )
+            what = f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function"
+            raise LanguageError(f"{what}; write it as a plain `def`, and leave the decorator out")
         if name in IMPLICIT_PROPERTIES:
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return functions
@@ -645,8 +633,7 @@ def assemble(
 
 
 def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
-    """Return the fields of a state, in which a record becomes one field, `record.part`, for each of its parts. Raises
-    LanguageError for an invalid record."""
+    """Return the fields of a state, in which a record becomes one field, `record.part`, for each of its parts."""
     fields: dict[str, Field] = {}
     for name, group in declared.items():
         if isinstance(group, Field):
@@ -681,8 +668,7 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """Return the queue that holds one part of the records of a queue; all parts of a record are at the same place of
-    their queues. Raises LanguageError for a part that a queue cannot hold."""
+    """Return the queue for one part of the records of a queue; all parts of a record are at the same place."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -697,7 +683,6 @@ def _is_generator(start: Any) -> bool:
 
 
 def _modules_of(modules: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
-    """Return the modules that a base or a variant names, as a tuple."""
     return (modules,) if isinstance(modules, ModuleType) else tuple(modules or ())
 
 
@@ -708,19 +693,16 @@ def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
             other = names.setdefault(python, name)
             if other != name:
                 code = python.__code__
-                raise LanguageError(
-                    f"{code.co_filename}:{code.co_firstlineno}: an action has two names, {other} and {name}; keep one"
-                )
+                what = f"{code.co_filename}:{code.co_firstlineno}: an action has two names, {other} and {name}"
+                raise LanguageError(f"{what}; keep one")
 
 
 def _same_parameters(action: Action) -> None:
     first = action.alternatives[0]
     for other in action.alternatives[1:]:
         if [p.domain for p in other.arguments] != [p.domain for p in first.arguments]:
-            raise LanguageError(
-                f"{other.path}:{other.line}: {action.name} has other parameters than at {first.path}:{first.line};"
-                " a swapped action keeps the parameters of the action that it replaces"
-            )
+            what = f"{other.path}:{other.line}: {action.name} has other parameters than at {first.path}:{first.line}"
+            raise LanguageError(f"{what}; a swapped action keeps the parameters of the action that it replaces")
 
 
 def _shown_parameters(action: Action) -> None:
@@ -734,17 +716,15 @@ def _shown_parameters(action: Action) -> None:
     if action.shows is not None and set(shown) != set(names):
         first = action.alternatives[0]
         cure = f"name every parameter: {', '.join(names)}" if names else "the action has no parameters: remove `shows`"
-        raise LanguageError(
-            f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'}; {cure}"
-        )
+        what = f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'}"
+        raise LanguageError(f"{what}; {cure}")
 
 
 def _question(reader: Reader, name: str, function: Function, what: str, predicate: Any) -> Function | None:
-    """Return the predicate of states that is the argument `what` of the property `name`; None without this argument."""
     if predicate is None:
         return None
     read = reader.read(predicate) if type(predicate) is FunctionType else None
-    is_question = read is not None and read.routine.returns_value and not read.writes
+    is_question = read is not None and read.routine.returns_value and not read.routine.writes
     if read is None or not is_question or [p.name for p in read.parameters] != ["s"]:
         where = read or function
         raise LanguageError(
@@ -780,8 +760,7 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 
 
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
-    """Return why a field with these sizes and this range is impossible, and the cure; empty if the field is
-    possible."""
+    """Return why a field with these sizes and this range is impossible, and the cure; empty if it is possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
         return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
     if any(size < 0 for size in sizes):
@@ -899,19 +878,15 @@ class Instance:
             if fault:
                 raise ModelError(f"{self.model.place_of(name)}: field {name} {fault}")
             if low < CELL_LOW or high > CELL_HIGH:
-                raise UsageError(
-                    f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
-                )
+                what = f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}"
+                raise UsageError(f"{what}; use smaller bounds")
             layouts[name] = FieldLayout(name, offset, sizes, low, high, declared)
             offset += prod(sizes)
         self._refuse_large_numbers(layouts)
         return layouts
 
     def _refuse_large_numbers(self, layouts: Mapping[str, FieldLayout]) -> None:
-        """Raise LanguageError if a computed number may be too large for a kernel.
-
-        A kernel serves all values of settings and switches, and all choices of actions, so all are checked.
-        """
+        # A kernel serves all values of settings and switches, and all choices of actions, so all are checked.
         model = self.model
         named: dict[str, Interval] = {name: (layout.low, layout.high) for name, layout in layouts.items()}
         for name, entry in model.entries.items():
@@ -973,7 +948,6 @@ class Instance:
         return tuple(ranges)
 
     def _ranges(self, parameters: Iterable[Variable]) -> tuple[ArgumentRange, ...]:
-        """Return the parameters with the numbers of elements of their domains."""
         ranges = []
         for parameter in parameters:
             assert parameter.domain is not None
@@ -1117,17 +1091,13 @@ class Instance:
         return states
 
     def _within(self, states: InitialStates) -> InitialStates:
-        """Return the initial states in which every constraint is true. Raises ModelError if no initial state is
-        left."""
         size = len(states.packed) // len(states)
         kept = [number for number, cells in enumerate(states) if self.is_within(cells)]
         if not kept:
             first = self.model.constraints[0]
             names = ", ".join(constraint.name for constraint in self.model.constraints)
-            raise ModelError(
-                f"{first.path}:{first.line}: @constraint {names} excludes every initial state;"
-                " weaken it, or make @initial yield a state within it"
-            )
+            what = f"{first.path}:{first.line}: @constraint {names} excludes every initial state"
+            raise ModelError(f"{what}; weaken it, or make @initial yield a state within it")
         packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
         return InitialStates(packed, len(kept), self.cells, states.size)
 
@@ -1167,8 +1137,6 @@ class Instance:
         return state.cells
 
     def _given(self) -> Iterator[Any]:
-        """Yield the dictionaries that the model yields as its initial states. Raises ModelError if the model's code
-        fails."""
         if self.model.start is None:
             yield {}
             return

@@ -46,7 +46,6 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 
 def _with(routine: ir.Routine, old: ir.Node, new: ir.Node) -> ir.Routine:
-    """Return a copy of a routine in which the node `old` is replaced by `new`."""
     written = tuple(rewrite(statement, lambda node: new if node is old else node) for statement in routine.written)
     body = lowered(routine.parameters, written)
     return replace(routine, written=written, body=body, assignments=assignments(body))

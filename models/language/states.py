@@ -78,20 +78,16 @@ class FieldLayout:
         """Return `index`, which follows `depth` other indices, as a number. Raises ModelError if it is outside its
         domain."""
         if not 0 <= index < self.sizes[depth]:
-            raise ModelError(
-                f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
-                " test the index before it is used"
-            )
+            what = f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1}"
+            raise ModelError(f"{what}; test the index before it is used")
         return int(index)
 
     def cell(self, value: int) -> int:
         """Return the content of a cell after `value` is written. Raises ModelError if `value` is outside the field's
         range."""
         if not self.low <= value <= self.high:
-            raise ModelError(
-                f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
-                " guard the step, or widen the field"
-            )
+            what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
+            raise ModelError(f"{what}; guard the step, or widen the field")
         return int(value)
 
     def spell(self, value: int) -> str:
@@ -152,14 +148,14 @@ CODES = {1: "b", 2: "h", 4: "i"}
 """The codes of the modules `struct` and `array` for a signed number, by the number's size in bytes."""
 
 
+@dataclass(eq=False)
 class InitialStates(Sequence[Cells]):
     """The cells of all initial states; `packed` has one signed number of `size` bytes per cell."""
 
-    def __init__(self, packed: bytes, count: int, cells: int, size: int = 1) -> None:
-        self.packed = packed
-        self.cells = cells
-        self.size = size
-        self.count_of_states = count
+    packed: bytes
+    count_of_states: int
+    cells: int
+    size: int = 1
 
     def __len__(self) -> int:
         return self.count_of_states
@@ -218,9 +214,6 @@ class InitialStates(Sequence[Cells]):
 
     def __hash__(self) -> int:
         return hash((self.packed, self.count_of_states))
-
-    def __repr__(self) -> str:
-        return f"InitialStates({self.packed!r}, {self.count_of_states}, {self.cells}, {self.size})"
 
 
 class UnusualError(Exception):
@@ -337,7 +330,6 @@ class Enumeration:
         return b"".join([read(whole) for read in self.readers])
 
     def _in_range(self, states: Sequence[bytes]) -> bytes:
-        """Return the packed states, concatenated. Raises ModelError if a cell is outside its range."""
         together = b"".join(states)
         initial_states = InitialStates(together, len(states), self.cells, self.size)
         if states and not self._are_in_range(initial_states):
@@ -356,8 +348,8 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, dictionary: Any, before: Sequence[bytes]) -> bytes:
-        """Return the packed cells of a state in a dictionary of any form, read cell by cell. Raises ModelError for the
-        first invalid state. This can be one of the states `before`, whose ranges have not been checked yet."""
+        """Return the packed cells of a state, read cell by cell. Raises ModelError for the first invalid state, which
+        can be one of the states `before`, whose ranges have not been checked yet."""
         try:
             return self._read(dictionary)
         except ModelError:
@@ -490,16 +482,14 @@ def parts_of(state: State) -> tuple[Meanings, list[int]]:
     return state._instance, state._cells  # noqa: SLF001
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class _ArrayView:
     """An array field with fewer indices than it needs: the whole field, or one of its rows."""
 
-    __slots__ = ("_cells", "_depth", "_layout", "_offset")
-
-    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
-        self._cells = cells
-        self._layout = layout
-        self._offset = offset
-        self._depth = depth
+    _cells: list[int]
+    _layout: FieldLayout
+    _offset: int
+    _depth: int
 
     def _at(self, index: int) -> int:
         offset = self._layout.index(self._depth, index)
@@ -544,15 +534,13 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 # reaches it.
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
     """A set of numbers from 0 to size-1 in a state. Cell i of `row` says whether the set contains i. Comparisons are
     those of Python's sets."""
 
-    __slots__ = ("row", "size")
-
-    def __init__(self, row: Any, size: int) -> None:
-        self.row = row
-        self.size = size
+    row: Any
+    size: int
 
     def __getitem__(self, element: int) -> Any:
         return self.row[element]
@@ -590,27 +578,23 @@ class SetView(AbstractSet[int]):
             self.row[element] = True
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class QueueView:
     """A queue of at most `size` numbers in a state. The cells after the last element hold the filler, a number below
     all elements."""
 
-    __slots__ = ("filler", "name", "row", "size")
-
-    def __init__(self, row: Any, size: int, filler: int, name: str) -> None:
-        self.row = row
-        self.size = size
-        self.filler = filler
-        self.name = name
+    row: Any
+    size: int
+    filler: int
+    name: str
 
     def __len__(self) -> int:
         return sum(1 for place in range(self.size) if self.row[place] != self.filler)
 
     def __getitem__(self, place: int) -> Any:
         if not 0 <= place < self.size or self.row[place] == self.filler:
-            raise ModelError(
-                f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
-                " test the index with len(...) before it is used"
-            )
+            what = f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)}"
+            raise ModelError(f"{what}; test the index with len(...) before it is used")
         return self.row[place]
 
     def __contains__(self, element: int) -> bool:
@@ -620,14 +604,11 @@ class QueueView:
         """Append an element to the queue. Raises ModelError if the queue is full or cannot hold the element."""
         length = len(self)
         if length == self.size:
-            raise ModelError(
-                f"append to {self.name}, which is full with {length} elements;"
-                " guard the step with len(...), or give the queue a larger most="
-            )
+            what = f"append to {self.name}, which is full with {length} elements"
+            raise ModelError(f"{what}; guard the step with len(...), or give the queue a larger most=")
         if element == self.filler:
-            raise ModelError(
-                f"{int(element)} is appended to {self.name}, whose elements are all greater; guard the step"
-            )
+            what = f"{int(element)} is appended to {self.name}, whose elements are all greater"
+            raise ModelError(f"{what}; guard the step")
         self.row[length] = element
 
     def popleft(self) -> Any:
@@ -658,9 +639,8 @@ class Members(SetView):
 
     def __getitem__(self, element: Any) -> Any:
         if not 0 <= element < self.size:
-            raise ModelError(
-                f"index {element} of a subset is outside 0..{self.size - 1}; test the index before it is used"
-            )
+            what = f"index {element} of a subset is outside 0..{self.size - 1}"
+            raise ModelError(f"{what}; test the index before it is used")
         return self.row[element]
 
 

@@ -99,8 +99,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """The hidden fields of every form. They name the state of the form's page, so that a page of an earlier walk takes
-    no step by mistake."""
+    """Hidden fields of every form. They name the state of the form's page, so that an outdated page takes no step."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [

@@ -44,8 +44,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a request: a page; or, in `location`, the address to go to, relative to the address of the
-    request."""
+    """The answer to a request: a page; or, in `location`, where to go, relative to the address of the request."""
 
     page: str = ""
     security: str = "default-src 'none'"

@@ -121,6 +121,5 @@ def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_fi
 
 
 def _command(name: str, instance: Instance) -> str:
-    """The command that begins a walk through this model."""
     words = (*settings.words_of_name(name, instance), *settings.words_of_values(instance))
     return shlex.join(["trace", "explore", *words])

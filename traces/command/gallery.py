@@ -62,7 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(words: tuple[str, ...]) -> list[Failure]:
-    """The known failures that the words of the command line name. Raises UsageError."""
     for word in words:
         named = [failure for failure in failures() if failure.is_called(word)]
         if not named:

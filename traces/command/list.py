@@ -36,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _length(steps: int, loop: int | None) -> str:
-    """The length of a trace in words: its number of steps and, for a lasso, the step to which it returns."""
     if loop is None:
         return str(steps)
     return f"{steps}, stays" if loop == steps else f"{steps}, back to {loop}"

@@ -63,7 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _view_of_foreign(trace: foreign.ForeignTrace, arguments: argparse.Namespace, look: Look) -> list[str]:
-    """The view of a trace of another tool, whose model is unknown."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(

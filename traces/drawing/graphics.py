@@ -399,8 +399,7 @@ class Drawing:
 
 
 def _label(moment: Moment) -> list[tuple[str, str]]:
-    """The lines of a step's label: the step in words, and the name of its action with the arguments. Each line has its
-    class for the style sheet."""
+    """The lines of a step's label, each with its style class: the step in words, and its action with the arguments."""
     words = lines_of(moment.words, LABEL_CHARACTERS)
     name = [] if moment.words == moment.step else _name(moment.step)
     return [*(("words", line) for line in words), *(("step", line) for line in name)] or [("step", "")]
@@ -424,7 +423,6 @@ HEADLINE_GLYPH = 10.3
 
 
 def _heading(drawing: Drawing, caption: str) -> tuple[Element, float]:
-    """The headline and the caption above a drawing, and their height."""
     room = drawing.width - 2 * PAD
     lines = [
         *((line, "headline") for line in lines_of(drawing.scene.title, int(room / HEADLINE_GLYPH))),
@@ -438,7 +436,6 @@ def _heading(drawing: Drawing, caption: str) -> tuple[Element, float]:
 
 
 def _cross(left: float, box: Box) -> Element:
-    """A cross where an entry was removed."""
     x, y, width, height = left + box.left + 2, box.top + 2, box.width - 4, box.height - 4
     way = f"M{x:.1f} {y:.1f}l{width:.1f} {height:.1f}m0 -{height:.1f}l-{width:.1f} {height:.1f}"
     return element("path", d=way, class_="gone")
@@ -520,6 +517,5 @@ def png(svg: str) -> bytes:
 
 
 def _probe(text: str) -> str:
-    """Return a small SVG that contains only this text."""
     written = element("text", text, x=2, y=15, style=FONT)
     return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

@@ -221,7 +221,6 @@ def _aside(scene: Scene, text: PageText) -> Element:
 
 
 def _legend(scene: Scene) -> Element:
-    """The legend of a page: the signs that occur in the lanes of the scene, each with its meaning."""
     lanes = {lane for moment in scene.moments for lane in moment.lanes}
     signs = [CHANGED]
     signs += OF_BROKERS if any(lane.role == "leader" for lane in lanes) else ()
@@ -280,7 +279,6 @@ def indices_of(instance: Instance) -> list[list[str]]:
 
 
 def _what_happened(trace: Trace) -> list[Content]:
-    """What happened: which broker promised a record and which step removed it; how an endless behaviour continues."""
     prop = trace.prop
     if prop is None:
         return []
@@ -299,7 +297,6 @@ def _what_happened(trace: Trace) -> list[Content]:
 
 
 def _why(trace: Trace) -> list[Content]:
-    """The explanation of the failure: the property, and the part of the property that is false."""
     prop = trace.prop
     if prop is None:
         return []
@@ -310,7 +307,6 @@ def _why(trace: Trace) -> list[Content]:
 
 
 def _reason(reason: Reason) -> Element:
-    """The tree of a reason's expressions, down to the cells that decide the property."""
     truth = "true" if reason.truth else "false"
     parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), reason.where]
     if reason.conditions:
@@ -323,7 +319,6 @@ def _reason(reason: Reason) -> Element:
 
 
 def _linked(line: str) -> list[Content]:
-    """The pieces of a line, in which every mention of a step is a link to the step."""
     pieces: list[Content] = []
     at = 0
     for match in STEP.finditer(line):
@@ -333,8 +328,6 @@ def _linked(line: str) -> list[Content]:
 
 
 def _broken(trace: Trace) -> list[list[str]]:
-    """For each state, the properties that are false in the state or on the step to it."""
-
     def spelled(name: str, verdict: str | None) -> str:
         return name if verdict == VIOLATED else f"{name} (permitted)"
 

@@ -23,8 +23,7 @@ MOST = 60
 
 @dataclass(frozen=True)
 class Curve:
-    """The curve of one cell: its name, its value in each state, and its range. A flag is a cell that is true or
-    false."""
+    """The curve of one cell: its name, its value in each state, and its range. A flag is true or false."""
 
     name: str
     values: tuple[int, ...]

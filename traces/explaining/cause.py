@@ -37,8 +37,7 @@ class Cause:
     """The actions that lost the record, or all actions of the trace."""
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other cause contains this one: its false expressions are the same, and its faults and actions
-        include those of this cause."""
+        """Whether the other cause has the same false expressions, and includes the faults and actions of this one."""
         faults = dict(other.faults)
         return (
             self.broken == other.broken

@@ -76,8 +76,7 @@ def certify(trace: Trace) -> None:
 
 
 def _certify_error(trace: Trace) -> None:
-    """Check that the error that the trace names occurs at its end, and at no earlier position. Raises
-    FalseTraceError."""
+    """Raise FalseTraceError unless the error that the trace names occurs at its end, and at no earlier position."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise FalseTraceError(
             f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}"
@@ -113,7 +112,6 @@ def _certify_number(instance: Instance, position: int, step: Step) -> None:
 
 
 def _difference(instance: Instance, expected: Cells, stated: Cells) -> str:
-    """The first cell in which the state of a trace differs from the expected one, with both values."""
     position = next(i for i, values in enumerate(zip(expected, stated, strict=True)) if len({*values}) > 1)
     ((name, value),) = spelled_at(instance, expected, [position]).items()
     (stated_value,) = spelled_at(instance, stated, [position]).values()
@@ -417,7 +415,6 @@ def _what_fails(trace: Trace, prop: Property) -> str:
 
 
 def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
-    """Sentences that say how the loop is fair to each group of steps."""
     groups = groups_of(trace.instance, prop)
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
@@ -473,8 +470,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
-    `stuck`."""
+    """Search what can follow a state for a state in which `prop` is true. No path leads there from those in `stuck`."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()

@@ -21,7 +21,7 @@ import stat
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -220,8 +220,7 @@ def certify_file(trace: Trace) -> None:
 
 
 def read_header(path: Path) -> tuple[Header, int, int | None]:
-    """Read the header of a file, unchecked, the number of its steps, and the state to which its loop returns. Raises
-    UsageError."""
+    """Return the unchecked header of a file, the number of its steps, and the target of its loop. Raises UsageError."""
     with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
@@ -384,7 +383,6 @@ def _contents(contents: Contents, cells: Sequence[int]) -> Any:
 
 
 def _member(contents: Contents, value: int) -> Any:
-    """An element of a set or of a queue, as a value of ITF."""
     return _atom(contents.element, value, spelled_value(contents.element, value))
 
 
@@ -393,12 +391,10 @@ def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
 
 
 def _atom(values: Values, value: int, text: str) -> Any:
-    """A value as ITF: a truth value, a number, or its text."""
     return bool(value) if values.is_flag else {"#bigint": text} if text == str(value) else text
 
 
 def _pick(argument: ArgumentRange, ordinal: int) -> Any:
-    """An argument of a step as ITF: an element, or a set of elements."""
     if not argument.is_subset:
         return _element(argument, ordinal)
     return {"#set": [_element(argument, element) for element in range(argument.elements) if ordinal >> element & 1]}
@@ -608,7 +604,6 @@ def _read_value(
 
 
 def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
-    """The cells of a set or a queue. Raises UsageError."""
     filler, size = contents.filler, layout.sizes[-1]
     members = _members(value) if filler is None else value
     if not isinstance(members, list) or len(members) > size:
@@ -622,7 +617,6 @@ def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> li
 
 
 def _members(value: object) -> object:
-    """The elements of a set in ITF; None for another value."""
     return value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
 
 
@@ -690,7 +684,6 @@ def _read_element(argument: ArgumentRange, value: object) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value from a file in a form for messages: short, on one line."""
     return textwrap.shorten(json.dumps(value), 60, placeholder="...")
 
 
@@ -713,7 +706,7 @@ def reproduction(
     property. The search has the bound `length` (one more for a deadlock), unless the property needs every reachable
     state. `file` is the user's own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
-    if not command or is_ours(command, options, file):
+    if not command or _is_ours(command, options, file):
         return command
     if property_name is None:
         return ""
@@ -728,23 +721,18 @@ def reproduction(
     return shlex.join(["check", *words_of_name(name, instance), *search, *words_of_values(instance)])
 
 
-def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
+def _is_ours(command: str, options: Collection[str], file: str | None) -> bool:
     """Whether a command consists only of isrcheck's programs with these options, with nothing for a shell to expand."""
     try:
         words = shlex.split(command)
     except ValueError:
         return False
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == AND:
-            parts.append([])
-        else:
-            parts[-1].append(word)
+    parts = [[*part] for is_end, part in groupby(words, AND.__eq__) if not is_end]
     if f" {AND} ".join(map(shlex.join, parts)) != command:
         return False
     named = {word.partition("=")[0] for word in words if word.startswith("-")}
     return (
-        all(part and part[0] in PROGRAMS for part in parts)
+        all(part[0] in PROGRAMS for part in parts)
         and named <= {*options}
         and all(word == file for word in words if word.endswith(".py"))
     )

@@ -178,8 +178,7 @@ class NoErrorError(AssertionError):
 
 @dataclass(frozen=True)
 class Error:
-    """An error at the end of a trace, and its source: the step after the last state, or a property that cannot be
-    evaluated."""
+    """An error at the end of a trace, by the step after the last state or by a property that cannot be evaluated."""
 
     step: Step | None
     property_name: str | None
@@ -188,8 +187,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """A path of a model: its states, and the steps between them; `erring` is a last step that causes an error, or
-    None."""
+    """A path of a model: its states, the steps between them, and the last step `erring` if that causes an error."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]

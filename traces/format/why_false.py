@@ -62,8 +62,7 @@ class Reason:
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
     def numbers(self) -> dict[str, int]:
-        """Return the values of the names, here and in deeper reasons; for a name that is bound several times, the
-        outermost."""
+        """Return the values of the names, here and in deeper reasons; for a name bound several times, the outermost."""
         values = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
             values = reason.numbers() | values
@@ -210,7 +209,6 @@ class _Scope(Evaluation):
         """The conditions around that statement, innermost last."""
 
     def called(self, call: ir.Call) -> _Scope:
-        """The scope of a call in this scope."""
         arguments = map(self.argument, call.arguments)
         return _Scope(self.interpreter, dict(zip(call.routine.parameters, arguments, strict=True)), self.reads)
 
@@ -312,8 +310,7 @@ class _Scope(Evaluation):
         return None
 
     def letter(self, variable: ir.Variable, end: ir.Expression) -> None:
-        """Print a variable that goes through the numbers below `end` as a letter, if these are the elements of a
-        lettered domain."""
+        """Print a variable as a letter if the numbers below `end`, its values, are elements of a lettered domain."""
         match end:
             case ir.Size(domain):
                 is_lettered = domain.letters
@@ -327,7 +324,6 @@ class _Scope(Evaluation):
     # --------------------------------------------------------------------------------------------------------- reasons
 
     def why_returned(self, routine: ir.Routine) -> Reason:
-        """Return why a routine returns its value."""
         self.reads.clear()
         decisive = self.decisive(routine)
         if isinstance(decisive, ir.Constant):
@@ -337,7 +333,6 @@ class _Scope(Evaluation):
         return replace(reason, bindings=(*map(self.bound, self.loops), *reason.bindings))
 
     def why(self, expression: ir.Expression) -> Reason:
-        """Return why an expression has its truth value."""
         match expression:
             case ir.And(operands) | ir.Or(operands):
                 return self.why_operands(expression, operands)

@@ -322,8 +322,7 @@ def _handles_request(context: StepContext) -> Events:
 
 
 def _refusal(s: State, leader: int) -> str:
-    """The error that a controller answers to a request of an old leader epoch, of an old partition epoch, or with a
-    member that is not a replica."""
+    """The error with which a controller answers an old leader or partition epoch, or a member that is not a replica."""
     if s.requested_leader_epoch[leader] < s.controller_epoch:
         return "FENCED_LEADER_EPOCH"
     is_new = s.requested_partition_epoch[leader] == s.controller_partition_epoch
@@ -726,7 +725,6 @@ def _is_elected(context: StepContext) -> Events:
 
 
 def _truncated(context: StepContext) -> Events:
-    """The events of a step that truncates logs: one for each truncated log."""
     for r in range(context.after.replicas):
         old, new = context.before.log_end_offset[r], context.after.log_end_offset[r]
         if new < old:
@@ -755,14 +753,12 @@ def _alter_partition_sent(context: StepContext) -> Events:
 
 
 def _sender(s: State, record: int) -> Participant:
-    """The producer that sent a record."""
     transaction = s.transaction_of[record]
     return "producer" if transaction == NONE else ("transaction", transaction)
 
 
 def _refused_after_append(context: StepContext) -> Events:
-    """The requests that a leader answers although too few replicas hold the record; a leader that is demoted need not
-    answer."""
+    """The requests answered although too few replicas hold the record; a leader that is demoted need not answer."""
     before, after = context.before, context.after
     for record in range(after.records):
         leader = before.pending[record]
@@ -851,14 +847,9 @@ ANNOUNCEMENTS = {
 
 def rare_events(trace: Trace) -> dict[str, int]:
     """Return how many leader epochs the controller has begun, and how many messages arrive late."""
-    elections = trace.named_states[-1].controller_epoch - trace.named_states[0].controller_epoch
-    return {"elections": int(elections), "late messages": _late_messages(trace)}
-
-
-def _late_messages(trace: Trace) -> int:
-    late = 0
+    late, states = 0, trace.named_states
     sent_at: dict[object, tuple[int, int]] = {}
-    for step, (before, after) in zip(trace.steps, pairwise(trace.named_states), strict=True):
+    for step, (before, after) in zip(trace.steps, pairwise(states), strict=True):
         view, arguments = ACTIONS.get(step.action, ActionView("")), arguments_of(trace.instance, step)
         if (epoch := ANNOUNCEMENTS.get(step.action)) is not None:
             late += arguments[epoch] < getattr(before, f"controller_{epoch}")
@@ -868,7 +859,7 @@ def _late_messages(trace: Trace) -> int:
             late += before.leader_epoch[arguments["follower"]] < before.leader_epoch[arguments["leader"]]
         if view.sends:
             sent_at[tuple(arguments[name] for name in view.sends)] = _moment(after)
-    return late
+    return {"elections": int(states[-1].controller_epoch - states[0].controller_epoch), "late messages": late}
 
 
 def _moment(s: State) -> tuple[int, int]:

@@ -38,8 +38,7 @@ from isrcheck.traces.lanes.scene import takes
 
 
 class Timeline:
-    """A trace of Kafka, with methods that find the step in which something changed. State 0 is the initial state, state
-    n follows step n."""
+    """Finds the steps of a Kafka trace that changed something. State 0 is the initial state, state n follows step n."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -233,8 +232,7 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of an entry of a log: the entry, and the numbers of the steps that promised to keep it, removed the
-    relevant copy, and broke the promise."""
+    """The loss of an entry: the steps that promised to keep it, removed the relevant copy, and broke the promise."""
 
     record: int
     """The entry: a record, or the marker of a transaction."""
@@ -264,8 +262,7 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss that makes the property false, or None. `numbers` are the values of the property's variables for
-    which it is false."""
+    """Return the loss that makes the property false for `numbers`, the values of its variables; or None."""
     name, last = timeline.trace.property_name, timeline.last
     if name in ("acked_not_lost", CLAIM) and "record" in numbers:
         record, broker, promise, outcome = numbers["record"], last.controller_leader, "acknowledged", "lost"
@@ -355,8 +352,7 @@ def permitting(trace: Trace) -> list[str]:
 
 
 def _promised_acks(trace: Trace) -> tuple[str, str] | None:
-    """The value of acks on which a property of acknowledged records rests: the name of the value, and the value as the
-    user writes it."""
+    """The value of acks on which a property of acknowledged records rests, by its name, and as the user writes it."""
     entry = trace.instance.model.entries.get("acks")
     rests_on_acks = trace.property_name in ("acked_not_lost", CLAIM)
     if not rests_on_acks or entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
@@ -528,75 +524,64 @@ def _disordered(timeline: Timeline, r: int, offset: int, later: int) -> str:
     return f"records {spell_element(log[later])} and {spell_element(log[offset])} change places"
 
 
-@dataclass(frozen=True)
-class FailureView:
-    """The words for the failure of a property, for values of the property's variables."""
-
-    sentence: str | Callable[..., str]
-    """What goes wrong, with the variables in braces; or a function of the timeline and of variables by their names."""
-    lines: Callable[..., list[str]] | None = None
-    """A function of the timeline and of variables that explains the failure, step by step."""
-
-
 Words = TypeVar("Words")
 
-FAILURES: Mapping[str, FailureView] = {
-    "offsets_ordered": FailureView("the offsets of broker {r} are in the wrong order", crossed_offsets),
-    "committed_agrees": FailureView(
-        "brokers {a} and {b} hold different committed records at offset {offset}", committed_entries
+SENTENCES: Mapping[str, str | Callable[..., str]] = {
+    "offsets_ordered": "the offsets of broker {r} are in the wrong order",
+    "committed_agrees": "brokers {a} and {b} hold different committed records at offset {offset}",
+    "log_matching": "the logs of brokers {a} and {b} part at offset {below}, unnoticed",
+    "deleted_records_stay_deleted": "broker {r} shows records although a client heard that they are deleted",
+    "low_watermark_is_minimum": "the log of broker {r} starts before what was deleted",
+    "leader_in_isr": "broker {r} leads, but is not in the ISR",
+    "isr_within_assigned": "broker {r} counts as a member, but is no replica of the partition",
+    "elr_is_complete": "broker {member} may be elected (ELR), but lacks a record that readers have seen",
+    "elr_fills_up_isr": "broker {r} is listed as an eligible leader (ELR) when nobody should be",
+    "isr_is_active": "broker {r} is in the ISR, although it is fenced or shuts down",
+    "elected_from_isr_or_elr": "a broker is elected that is in neither the ISR nor the ELR",
+    "offline_only_if_nobody_is_valid": "the partition has no leader, although a broker could lead",
+    "leaderless_partition_awaits_a_broker": "the partition has no leader, and no broker that could return may lead it",
+    "leader_knows_the_reassignment": "broker {leader} leads, and does not know which replicas are being added",
+    "high_watermark_within_maximal_isr": (
+        "broker {leader} counts a record as committed that broker {r}, a possible member of the ISR, lacks"
     ),
-    "log_matching": FailureView("the logs of brokers {a} and {b} part at offset {below}, unnoticed", matching_entries),
-    "deleted_records_stay_deleted": FailureView(
-        "broker {r} shows records although a client heard that they are deleted"
-    ),
-    "low_watermark_is_minimum": FailureView("the log of broker {r} starts before what was deleted"),
-    "leader_in_isr": FailureView("broker {r} leads, but is not in the ISR"),
-    "isr_within_assigned": FailureView("broker {r} counts as a member, but is no replica of the partition"),
-    "elr_is_complete": FailureView("broker {member} may be elected (ELR), but lacks a record that readers have seen"),
-    "elr_fills_up_isr": FailureView("broker {r} is listed as an eligible leader (ELR) when nobody should be"),
-    "isr_is_active": FailureView("broker {r} is in the ISR, although it is fenced or shuts down"),
-    "elected_from_isr_or_elr": FailureView("a broker is elected that is in neither the ISR nor the ELR"),
-    "offline_only_if_nobody_is_valid": FailureView("the partition has no leader, although a broker could lead"),
-    "leaderless_partition_awaits_a_broker": FailureView(
-        "the partition has no leader, and no broker that could return may lead it"
-    ),
-    "leader_knows_the_reassignment": FailureView(
-        "broker {leader} leads, and does not know which replicas are being added"
-    ),
-    "high_watermark_within_maximal_isr": FailureView(
-        "broker {leader} counts a record as committed that broker {r}, a possible member of the ISR, lacks",
-        passed_member,
-    ),
-    "one_leader_per_epoch": FailureView("brokers {a} and {b} lead in the same epoch"),
-    "high_watermark_monotonic": FailureView("the high watermark of broker {r} falls while it leads"),
-    "consumers_read_what_was_exposed": FailureView(
+    "one_leader_per_epoch": "brokers {a} and {b} lead in the same epoch",
+    "high_watermark_monotonic": "the high watermark of broker {r} falls while it leads",
+    "consumers_read_what_was_exposed": (
         "consumer {consumer} has read a different record at offset {offset} than others"
     ),
-    "consumers_skip_nothing": FailureView("consumer {consumer} skips a record that it could have read"),
-    "lag_matches_isolation": FailureView("the lag of consumer {consumer} is wrong"),
-    "latest_does_not_go_back": FailureView("consumer {consumer} goes back behind an end of the log that it knew"),
-    "truncation_is_detected": FailureView("consumer {consumer} does not notice that a record that it has read is gone"),
-    "follower_rejoins_the_isr": FailureView("broker 1 stays out of the ISR for ever"),
-    "first_leader_rejoins_the_isr": FailureView("broker 0 stays out of the ISR for ever"),
-    "reconciliation_ends": FailureView(
-        "a follower searches for ever for the common part of its log and its leader's log"
-    ),
-    "isr_changes_complete": FailureView("a change of the ISR stays pending for ever"),
-    "last_stable_offset_advances": FailureView("readers wait for the end of the log for ever"),
-    "consistent_read": FailureView(_read_otherwise, readable_entries),
-    "no_duplicates": FailureView(
-        lambda timeline, r, offset: f"{_shown(timeline, r, offset)} is in the log twice", repeated_entries
-    ),
-    "order_preserved": FailureView(_disordered, disordered_entries),
-    "read_committed_is_atomic": FailureView("read_committed readers see only a part of a transaction"),
+    "consumers_skip_nothing": "consumer {consumer} skips a record that it could have read",
+    "lag_matches_isolation": "the lag of consumer {consumer} is wrong",
+    "latest_does_not_go_back": "consumer {consumer} goes back behind an end of the log that it knew",
+    "truncation_is_detected": "consumer {consumer} does not notice that a record that it has read is gone",
+    "follower_rejoins_the_isr": "broker 1 stays out of the ISR for ever",
+    "first_leader_rejoins_the_isr": "broker 0 stays out of the ISR for ever",
+    "reconciliation_ends": "a follower searches for ever for the common part of its log and its leader's log",
+    "isr_changes_complete": "a change of the ISR stays pending for ever",
+    "last_stable_offset_advances": "readers wait for the end of the log for ever",
+    "consistent_read": _read_otherwise,
+    "no_duplicates": lambda timeline, r, offset: f"{_shown(timeline, r, offset)} is in the log twice",
+    "order_preserved": _disordered,
+    "read_committed_is_atomic": "read_committed readers see only a part of a transaction",
 }
-"""The properties whose failure has words; the failure of a property about losses is described as a loss."""
+"""What goes wrong if a property fails, with the property's variables in braces; or a function of the timeline and of
+variables by their names. The failure of a property about losses is described as a loss."""
+
+EXPLANATIONS: Mapping[str, Callable[..., list[str]]] = {
+    "offsets_ordered": crossed_offsets,
+    "committed_agrees": committed_entries,
+    "log_matching": matching_entries,
+    "high_watermark_within_maximal_isr": passed_member,
+    "consistent_read": readable_entries,
+    "no_duplicates": repeated_entries,
+    "order_preserved": disordered_entries,
+}
+"""Functions of the timeline and of variables that explain the failure of a property, step by step."""
 
 
 def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
     """Return the lines that explain the failure of the trace's property; `numbers` are the values of its variables."""
-    view = FAILURES.get(timeline.trace.property_name or "")
-    lines = None if view is None or view.lines is None else _filled(view.lines, timeline, numbers)
+    explain = EXPLANATIONS.get(timeline.trace.property_name or "")
+    lines = None if explain is None else _filled(explain, timeline, numbers)
     return lines if isinstance(lines, list) else []
 
 
@@ -615,16 +600,16 @@ def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapp
 def headline(trace: Trace, how: str) -> str | None:
     """Return what goes wrong; `how` is the last step in words, or what is repeated for ever. None for a property
     without words, or whose variables have other names."""
-    timeline, view = Timeline(trace), FAILURES.get(trace.property_name or "")
+    timeline, words = Timeline(trace), SENTENCES.get(trace.property_name or "")
     loss = find_loss(trace) if trace.length else None
     if loss is not None:
         return _of_loss(timeline, loss)
-    if view is None:
+    if words is None:
         return None
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name == "read_committed_is_atomic" and "transaction" in numbers:
         return f"read_committed readers see a record of an aborted transaction: {how}"
-    sentence = _filled(view.sentence, timeline, numbers)
+    sentence = _filled(words, timeline, numbers)
     return None if sentence is None else f"{sentence}: {how}"
 
 
@@ -638,7 +623,6 @@ def _of_loss(timeline: Timeline, loss: Loss) -> str:
 
 
 def _lost(timeline: Timeline, loss: Loss) -> str:
-    """How the leader of record comes to lack a record that was acknowledged."""
     who = f"broker {loss.broker}"
     elected = _elected(timeline, loss)
     if loss.removed is not None:
@@ -662,7 +646,6 @@ def _lost(timeline: Timeline, loss: Loss) -> str:
 
 
 def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> str:
-    """How a broker is elected that never had the record."""
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     if before.unclean_elections_left > after.unclean_elections_left:
         return f"{who}, which is not in sync, is elected without it"
@@ -706,7 +689,6 @@ def _acknowledging(timeline: Timeline, loss: Loss) -> str:
 
 
 def _incomplete(timeline: Timeline, loss: Loss) -> str:
-    """How a member of the ISR comes to lack a record that readers have seen."""
     who = f"broker {loss.broker}"
     rejoins = loss.admitted is not None and loss.admitted == loss.lost
     if loss.removed is not None:

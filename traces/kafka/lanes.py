@@ -15,6 +15,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, zip_longest
+from typing import Any
 
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import Configuration
@@ -175,10 +176,9 @@ def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
     own, 2 also each client event, 3 also the controller's ISR, and 4 also breaks client events that are longer than
     `NEWS` columns.
     """
-    step_rows = []
-    before: State | None = None
+    step_rows, states = [], trace.named_states
     last_lanes: list[tuple[str, ...]] = []
-    for position, s in enumerate(trace.named_states):
+    for position, (before, s) in enumerate(zip((None, *states), states, strict=False)):
         lanes = [_controller(s), *(_broker(s, r) for r in range(s.replicas))]
         controller, *brokers = (() if lane == last else lane for lane, last in zip_longest(lanes, last_lanes))
         if before is not None:
@@ -194,7 +194,7 @@ def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
         else:
             columns = [_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers)]
         step_rows.append(StepRow(position, trace.spell_row(position), (*columns, tuple(news))))
-        before, last_lanes = s, lanes
+        last_lanes = lanes
     return step_rows
 
 
@@ -255,6 +255,11 @@ def spell_members(
 ) -> str:
     """Return a set of brokers: their numbers, with a prime after those whose earlier process is meant; `-` if empty."""
     return "".join(f"{r}'" if is_earlier(r) else str(r) for r in range(s.replicas) if is_member(r)) or "-"
+
+
+def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
+    """Whether a leader means an earlier process of a broker, by this field of broker epochs."""
+    return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 
 def spell_flags(s: State, flags: Flags) -> str:
@@ -382,9 +387,8 @@ def stray_offsets(s: State, r: int) -> list[int]:
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:
-    """Return the entries of the leader epoch cache that differ from the expected ones: the offset at which each epoch
-    begins in the log, and, if leaders enter their epochs at once, the offset at which the broker's own epoch will
-    begin."""
+    """Return the entries of the leader epoch cache that differ from the offsets at which their epochs begin in the log;
+    if leaders enter their epochs at once, a leader's own epoch is expected at the log end before it begins."""
     news = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch
@@ -446,7 +450,7 @@ def _isr_changes(s: State, r: int) -> Iterator[Item]:
 def _processes(s: State, r: int) -> Iterator[Item]:
     """The brokers of which a leader knows an earlier process."""
     if has_kraft(s):
-        earlier = spell_members(s, lambda follower: bool(s.remote_broker_epoch[r][follower] == BrokerEpoch.EARLIER))
+        earlier = spell_members(s, _earlier_in(s, s.remote_broker_epoch, r))
         if earlier != "-":
             yield Item(note=f"earlier process known: {earlier}")
 
@@ -476,11 +480,8 @@ def is_pending(s: State, leader: int) -> bool:
 
 def _isr_view(s: State, leader: int) -> str:
     """The ISR as the leader has it committed, and its pending change: `01+2>` if it has asked for broker 2 to join."""
-
-    def is_earlier(r: int) -> bool:
-        return has_kraft(s) and bool(s.remote_broker_epoch[leader][r] == BrokerEpoch.EARLIER)
-
     committed, proposed = s.isr[leader], s.proposed_isr[leader]
+    is_earlier = _earlier_in(s, s.remote_broker_epoch, leader)
     text = spell_members(s, lambda r: bool(committed[r]), is_earlier)
     if not is_pending(s, leader):
         return text
@@ -499,10 +500,7 @@ def _stage_of_pending(s: State, leader: int) -> AlterPartition:
 
 def requested_isr(s: State, leader: int) -> str:
     """The ISR that a leader's AlterPartition request names."""
-
-    def is_earlier(r: int) -> bool:
-        return has_kraft(s) and bool(s.requested_broker_epoch[leader][r] == BrokerEpoch.EARLIER)
-
+    is_earlier = _earlier_in(s, s.requested_broker_epoch, leader)
     return spell_members(s, lambda r: bool(s.requested_isr[leader][r]), is_earlier)
 
 

@@ -69,11 +69,8 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
     offsets, by_state = max(1, *ends, *strays), fates(states)
-
-    def draw(position: int, s: State) -> tuple[Lane, ...]:
-        return _lanes(s, by_state[position], offsets)
-
-    return scene.moments(trace, lanes_of(trace.instance), ACTIONS, EFFECTS, draw, by_state)
+    lanes = lanes_of(trace.instance)
+    return scene.moments(trace, lanes, ACTIONS, EFFECTS, lambda at, s: _lanes(s, by_state[at], offsets), by_state)
 
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:

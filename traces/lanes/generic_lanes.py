@@ -44,13 +44,11 @@ def _elements(instance: Instance, domain: type[Domain]) -> list[str]:
 
 
 def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
-    """The fields that belong to no lane."""
     return [layout for layout in instance.layouts.values() if not (layout.field.own and layout.field.own[0] is domain)]
 
 
 def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]]]]:
-    """The fields of each column. A field of a lane comes with the index of the lane's element, a shared field as a
-    whole."""
+    """The fields of each column: a lane's field with the index of the lane's element, a shared field as a whole."""
     domain = lane_domain(instance)
     shared = _shared(instance, domain)
     lanes = [layout for layout in instance.layouts.values() if layout not in shared]
@@ -62,16 +60,14 @@ def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]
 
 def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty."""
-    columns = _columns(trace.instance)
+    columns, states = _columns(trace.instance), trace.states
     step_rows = []
-    before: Cells | None = None
-    for position, cells in enumerate(trace.states):
+    for position, (before, cells) in enumerate(zip((None, *states), states, strict=False)):
         news = (
             tuple(line for layout, index in column for line in _news(trace.instance, layout, index, before, cells))
             for column in columns
         )
         step_rows.append(StepRow(position, trace.spell_row(position), tuple(news)))
-        before = cells
     return step_rows
 
 
@@ -115,9 +111,8 @@ def is_one_value(layout: FieldLayout) -> bool:
     return not layout.field.own or (len(layout.sizes) == 1 and layout.field.values.is_flag)
 
 
-def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:
-    """Return the given fields of a state (None: all fields), one per line."""
-    shown = instance.layouts.values() if layouts is None else layouts
-    texts = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
+def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout]) -> list[str]:
+    """Return the given fields of a state, one per line."""
+    texts = [(layout.name, spell_part(instance, layout, cells)) for layout in layouts]
     width = max(len(name) for name, _ in texts)
     return [f"{name:<{width}}  {text}" for name, text in texts]

@@ -84,11 +84,6 @@ class Fate:
     record: str
     words: tuple[tuple[str, int], ...]
 
-    @property
-    def text(self) -> str:
-        """The words of the record's fate in one line."""
-        return ", ".join(word for word, _ in self.words)
-
 
 @dataclass(frozen=True)
 class Moment:
@@ -285,8 +280,7 @@ def _spelled(text: Text, context: StepContext) -> str:
 
 
 def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step, s: State) -> str | None:
-    """Return a step in words; `s` is the state before it. None if the table lacks the action, or knows it with other
-    parameters."""
+    """Return a step in words; `s` is the state before it. None if the table lacks the action with these parameters."""
     if (view := actions.get(step.action)) is None:
         return None
     spelled = spelled_arguments(instance, step)

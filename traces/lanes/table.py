@@ -89,8 +89,7 @@ def grid(rows: Sequence[Row], paints: Sequence[Paint] = ()) -> list[str]:
 
 
 def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
-    """Return the content of `lay_out` for a terminal that is too narrow for a table: each step, then a line per changed
-    column."""
+    """Return what `lay_out` shows, for a terminal too narrow for it: each step, then a line per changed column."""
     lines = []
     for row in rows:
         lines += wrapped(f"{row.number}  {row.step}", GAP, width)

@@ -35,7 +35,18 @@ def operations_of(trace: Trace) -> list[Operation]:
     """Return the operations in the order in which they were invoked. Raises UsageError for a trace of another model."""
     if (name := trace.instance.model.name) != MODEL:
         raise UsageError(f"a trace of {name} has no reads of clients; give a trace of the model {MODEL}")
-    return list(_operations(trace))
+    operations, layouts = [], trace.instance.layouts
+    for position, step in enumerate(trace.steps, start=1):
+        arguments = arguments_of(trace.instance, step)
+        if step.action in WRITES:
+            record = trace.states[position - 1][layouts["next_record"].offset]
+            cell = layouts["is_acknowledged"].position((record,))
+            answered = next((at for at, state in enumerate(trace.states) if state[cell]), None)
+            operations.append(Operation(arguments["client"], False, (record,), position, answered))
+        elif step.action == READS:
+            shown = tuple(_shown(trace, trace.states[position], arguments["broker"]))
+            operations.append(Operation(arguments["client"], True, shown, position, position))
+    return operations
 
 
 def events(operations: Sequence[Operation]) -> list[str]:
@@ -49,20 +60,6 @@ def events(operations: Sequence[Operation]) -> list[str]:
             history.append((operation.answered, 1, number, event | {"type": "ok", "value": value}))
     ordered = sorted(history, key=lambda entry: entry[:3])
     return [json.dumps({"index": index, "step": step, **event}) for index, (step, *_, event) in enumerate(ordered)]
-
-
-def _operations(trace: Trace) -> Iterator[Operation]:
-    layouts = trace.instance.layouts
-    for position, step in enumerate(trace.steps, start=1):
-        arguments = arguments_of(trace.instance, step)
-        if step.action in WRITES:
-            record = trace.states[position - 1][layouts["next_record"].offset]
-            cell = layouts["is_acknowledged"].position((record,))
-            answered = next((at for at, state in enumerate(trace.states) if state[cell]), None)
-            yield Operation(arguments["client"], False, (record,), position, answered)
-        elif step.action == READS:
-            shown = tuple(_shown(trace, trace.states[position], arguments["broker"]))
-            yield Operation(arguments["client"], True, shown, position, position)
 
 
 def _shown(trace: Trace, state: Cells, broker: int) -> Iterator[int]:

@@ -102,8 +102,7 @@ def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
 
 
 def spell_tlc(value: Any, depth: int = 0) -> str:
-    """Return a value of TLC's JSON as text. The JSON does not distinguish sets from sequences: both get square
-    brackets."""
+    """Return a value of TLC's JSON as text. It does not tell sets from sequences: both get square brackets."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
     match value:
         case dict():

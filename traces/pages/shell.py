@@ -74,11 +74,6 @@ class Page:
     """What the content policy allows or forbids further."""
 
     @property
-    def style(self) -> str:
-        """The whole style of the page."""
-        return style_of(self.styles)
-
-    @property
     def script(self) -> str:
         """The whole script of the page."""
         return script_of(self.scripts)
@@ -93,7 +88,7 @@ class Page:
         """Return the page as one self-contained file."""
         return self._written(
             self.policy,
-            element("style", self.style),
+            element("style", style_of(self.styles)),
             element("script", self.script) if self.has_scripts else None,
         )
 

@@ -68,7 +68,6 @@ class Difference:
 
 
 def _settings(instance: Instance) -> dict[str, str]:
-    """The settings of an instance by name: protocol, configuration and swapped actions."""
     swaps = {f"{action} of": origin for action, origin in instance.swaps.items()}
     return {"protocol": instance.protocol.name, **spell_configuration(instance), **swaps}
 
@@ -114,7 +113,6 @@ def _outcome(trace: Trace) -> str:
 
 
 def _common(trace: Trace, position: int, full: bool, look: Look) -> list[str]:
-    """The lines of the common steps."""
     if position == 0:
         return wrapped("nothing in common: they start in different states", width=look.width)
     lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
@@ -157,7 +155,6 @@ def _differing(states: str, cells: list[tuple[str, str, str]], look: Look) -> li
 
 
 def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
-    """One line per difference: its name, and the two values."""
     rows: list[Row] = [[("",), *((name,) for name in NAMES)]] if pairs else []
     rows += [[(name,), (mine,), (theirs,)] for name, mine, theirs in pairs]
     return _columns(rows, look)

@@ -262,8 +262,7 @@ class Overlay(ModalScreen[None]):
 
 
 class Guards(Overlay):
-    """A screen that lists every action, the number of its enabled steps, and for each disabled step its first false
-    guard."""
+    """A screen that lists each action, the number of its enabled steps, and each disabled step's first false guard."""
 
     def __init__(self, walk: Walk, action: str | None) -> None:
         super().__init__()

@@ -89,8 +89,7 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return the row of the last step if it causes an error, or of the state at which a lasso continues; its columns
-    are empty, since no state follows."""
+    """Return a row with empty columns for a last step that causes an error, or for the return of a lasso."""
     nothing = ((),) * len(titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]
@@ -136,7 +135,6 @@ def full_state(instance: Instance, cells: Cells) -> list[str]:
 
 
 def _state(trace: Trace, position: int, expressions: Sequence[StateExpression]) -> list[str]:
-    """Every field of a state and the values of the expressions there, one per line."""
     cells, where = trace.states[position], trace.spell_position(position)
     values = (f"{expression.title}  {expression.value_in(cells, where)}" for expression in expressions)
     return [*full_state(trace.instance, cells), *values]
@@ -211,8 +209,7 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false in this state, each with the reason, and about those that are
-    reached."""
+    """Lines about the properties that are false in this state, with the reasons, and about those that are reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):

@@ -186,7 +186,10 @@ class Walk:
 
     def changes(self, option: Option) -> list[str]:
         """Return the cells that an option changes, with both values."""
-        return [] if option.after is None or option.step is None else changes(self.instance, self.cells, option.after)
+        if option.after is None or option.step is None:
+            return []
+        changes = changed_cells(self.instance, self.cells, option.after)
+        return [f"{name}: {old} -> {new}" for name, old, new in changes]
 
     def turning(self, option: Option) -> tuple[PropertyStatus, ...]:
         """Return the properties that are not false now, and that an option would make false, or impossible to evaluate
@@ -338,8 +341,3 @@ def turn_text(status: PropertyStatus) -> str:
     if status.problem:
         return f"then {status.prop.name} cannot be evaluated: {status.problem}"
     return f"makes {status.prop.name} false{' (permitted)' * (status.verdict == PERMITTED)}"
-
-
-def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
-    """Return the cells in which two states differ, with both values."""
-    return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]

@@ -254,8 +254,7 @@ ACTIONS: Mapping[str, ActionView] = {
 
 
 def rare_events(trace: Trace) -> dict[str, int]:
-    """Return how many records arrive after their transaction was decided, and how often the coordinator moved: each
-    time, its epoch rises."""
+    """Return how many records arrive after their transaction was decided, and how often the coordinator epoch rose."""
     late = sum(1 for _ in _late_records(trace))
     return {"late messages": late, "fail-overs": int(trace.named_states[-1].coordinator_epoch)}
 
@@ -326,18 +325,14 @@ def _late_record(trace: Trace, transaction: int) -> str | None:
 
 
 def _late_at(trace: Trace, transaction: int) -> set[int]:
-    """The partitions at which the record of a transaction arrives late."""
     return {late["partition"] for late in _late_records(trace) if late["transaction"] == transaction}
 
 
 def _was_ended_late(trace: Trace, partition: int) -> bool:
-    """Whether the last marker of a partition is a late copy."""
-    is_late = False
-    for step in trace.steps:
-        if step.action in MARKERS and arguments_of(trace.instance, step)["partition"] == partition:
-            is_late = MARKERS[step.action]
-    return is_late
+    markers = [step for step in trace.steps if step.action in (MARKER, LATE_MARKER)]
+    ended_by = [step.action for step in markers if arguments_of(trace.instance, step)["partition"] == partition]
+    return ended_by[-1:] == [LATE_MARKER]
 
 
-MARKERS = {"leader_appends_marker": False, "leader_appends_late_marker": True}
-"""The actions by which a partition gets a marker, and whether that is a late copy."""
+MARKER, LATE_MARKER = "leader_appends_marker", "leader_appends_late_marker"
+"""The actions by which a partition gets a marker, and a late copy of one."""

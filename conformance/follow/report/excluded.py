@@ -249,7 +249,7 @@ class Exclusion:
         fields = self._fields(self.claims)
         for step in self._steps:
             function = self.instance.function(step.action_index)
-            if function is None or not function.writes & fields:
+            if function is None or not function.routine.writes & fields:
                 continue
             guards: list[bool] = []
             state = State(self.instance, cells)
@@ -274,7 +274,7 @@ class Exclusion:
         """The actions that write a field that differs in all states."""
         fields = self._fields(self.false)
         functions = {step.action: self.instance.function(step.action_index) for step in self._steps}
-        return [action for action, function in functions.items() if function is not None and function.writes & fields]
+        return [action for action, function in functions.items() if function and function.routine.writes & fields]
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:

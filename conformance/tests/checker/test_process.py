@@ -77,6 +77,7 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
     )
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
     ended = interrupted_when("depth", "check kafka --protocol 0.10", *form, folder=folder)
     assert ended.code == INTERRUPTED

@@ -186,9 +186,8 @@ def filler_below(element: Any) -> int:
     if no cell can hold this number."""
     low = plain(element.low)
     if low is None:
-        raise DeclarationError(
-            f"Queue(of={element}): the values do not begin with a number; write them as in between(0, 5)"
-        )
+        what = f"Queue(of={element}): the values do not begin with a number"
+        raise DeclarationError(f"{what}; write them as in between(0, 5)")
     if low <= CELL_LOW:
         what = f"Queue(of={element}): a queue needs a number below its elements"
         raise DeclarationError(f"{what}; let them begin at {CELL_LOW + 1} or above")
@@ -241,7 +240,6 @@ class Values:
     none: bool = False
 
     def __repr__(self) -> str:
-        """The values as a model declares them."""
         if self.names is not None:
             return self.names.__name__
         if self.is_flag or self.none:

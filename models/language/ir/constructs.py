@@ -1,11 +1,9 @@
 """The closed list of the modelling language: what a function of a model can contain, and what is refused instead.
 
-In:  nothing.
-Out: rows. `CONSTRUCTS` are the constructs with their meaning, their errors and the nodes that they become, `REFUSALS`
-     are forms of Python that the language does not have, and `LIMITS` are the limits on size.
-
-The tests check that the reader accepts and refuses what each row says, and that nothing of Python's grammar is missing.
-The tables of docs/language.md are made of the rows, and the fuzzer has to write every construct. The examples are about
+The rows of `CONSTRUCTS` are the constructs with their meaning, their errors and the nodes that they become, those of
+`REFUSALS` the forms of Python that the language does not have, and those of `LIMITS` the limits on size. The tests
+check that the reader accepts and refuses what each row says, and that nothing of Python's grammar is missing. The
+tables of docs/language.md are made of the rows, and the fuzzer has to write every construct. The examples are about
 `MODEL`: `r` and `p` are parameters that are replicas, and `chosen` is one that is a set of replicas.
 """
 

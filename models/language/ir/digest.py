@@ -1,8 +1,7 @@
 """Digests: the keys of everything that is cached or stored between runs.
 
-In:  functions, and the declarations of a model.
-Out: SHA-256 over their meaning, as 64 hexadecimal digits; models/language/model.py defines the meaning of a model and
-     of an instance.
+A digest is SHA-256 over the meaning of a function or a declaration, as 64 hexadecimal digits; models/language/model.py
+defines the meaning of a model and of an instance.
 
 A function is represented by its routine and by the routines that it calls. So comments, docstrings, layout, the names
 of locals and helpers, and the names of constants do not count; the values of constants do, wherever they are defined.
@@ -69,15 +68,12 @@ def _words(routine: Routine) -> list[str]:
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields with the parts of a node of this kind, the last one first; empty if `kind` is not
-    a node."""
-    return (
-        tuple(part.name for part in fields(kind) if part.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
-    )
+    """Return the names of the fields of a node, the last one first; empty if `kind` is not a node."""
+    parts = fields(kind) if issubclass(kind, Node) else ()
+    return tuple(part.name for part in reversed(parts) if part.name not in NOTATION)
 
 
 def _word(part: object) -> str:
-    """Return the word for a part that is not a node: a number, a sign, a domain, or a called function."""
     match part:
         case Enum():
             return part.name
@@ -129,8 +125,6 @@ def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
 
 
 def _size(size: object) -> Any:
-    """Return a representation of a size that is a number, the name of an entry, a domain's last element, or a
-    function."""
     if isinstance(size, LastOf):
         return ["last", domain(size.domain)]
     return size if isinstance(size, int | str) else ["function"]

@@ -56,8 +56,6 @@ def lowered_expression(expression: ir.Expression) -> ir.Expression:
 
 
 class _Lowering:
-    """Brings the statements of one function into the core."""
-
     def __init__(self, parameters: Iterable[ir.Variable], written: Sequence[ir.Statement]) -> None:
         self.assignments = Counter(parameters) + Counter(assignments(written))
         own = (node.variable for node in visit(written) if isinstance(node, ir.Generator))
@@ -79,7 +77,6 @@ class _Lowering:
         return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
-        """Return the core of a node whose parts are already in the core."""
         if not isinstance(node, ir.CollectiveExpression):
             return node
         span = node.span
@@ -155,8 +152,7 @@ class _Lowering:
         return [self.core(statement)]
 
     def _set_loop(self, loop: ir.SetLoop) -> list[ir.Statement]:
-        """Return the core of a loop over a set. As in Python, the loop's variable keeps the last element after the
-        loop."""
+        # As in Python, the loop's variable keeps the last element after the loop.
         span, variable = loop.span, loop.variable
         before: list[ir.Statement] = []
         collection = self._bound(loop.collection, before, assigned([loop]))
@@ -170,8 +166,7 @@ class _Lowering:
         return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
-        """Return the statements of the core that change a set or queues. Statements that must run first are appended to
-        `before`."""
+        """Return the statements of the core; those that must run first are appended to `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
@@ -202,15 +197,13 @@ class _Lowering:
     def _rows(
         self, collections: Sequence[ir.Collection], before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> list[ir.Collection]:
-        """Return the given collections, all with the same indices, which are evaluated once."""
         first = self._bound(collections[0], before, changing)
         return [replace(each, indices=first.indices) for each in collections]
 
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Collection:
-        """Return the collection with indices that keep their values while the state and the variables `changing`
-        change."""
+        """Return the collection with indices that keep their values while the state and `changing` change."""
         indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
         return replace(collection, indices=indices)
 
@@ -229,7 +222,6 @@ class _Lowering:
         return ir.Local(kept, span=value.span)
 
     def _emptied(self, row: ir.Collection, span: ir.Span) -> ir.Statement:
-        """Return the statement that makes a set or a queue empty."""
         word, value = (
             ("element", ir.Constant(False, span=span)) if row.filler is None else ("place", _filler(row, span))
         )
@@ -279,7 +271,6 @@ def _store(collection: ir.Collection, element: ir.Expression, value: ir.Expressi
 
 
 def _loop(collection: ir.Collection, variable: ir.Variable, value: ir.Expression, span: ir.Span) -> ir.Loop:
-    """Return a loop that writes `value` to each cell of a set or a queue."""
     write = _store(collection, ir.Local(variable, span=span), value, span)
     return ir.Loop(variable, elements_of(collection.domain, span), (write,), span=span)
 
@@ -292,7 +283,6 @@ def _fold(
     span: ir.Span,
     *conditions: ir.Expression,
 ) -> ir.Fold:
-    """Return a fold over the elements of the collection's domain for which the conditions are true."""
     generator = ir.Generator(variable, elements_of(collection.domain, span), conditions, span=span)
     return ir.Fold(gathering, (generator,), body, span=span)
 
@@ -303,12 +293,10 @@ def _filler(collection: ir.Collection, span: ir.Span) -> ir.Constant:
 
 
 def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.Span) -> ir.Compare:
-    """Return the condition that a queue has an element at `place`."""
     return ir.Compare(_cell(queue, place, span), ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
 
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
-    """Return an expression for `place` that becomes an index outside the array if the queue has no element at
-    `place`."""
+    """Return `place` as an expression that is an index outside the array if the queue has no element there."""
     option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

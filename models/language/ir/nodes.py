@@ -1,12 +1,10 @@
 """The nodes of the representation: a closed list of expressions and statements.
 
-In:  nothing; models/language/reading makes them.
-Out: `Routine`, the representation of one function, and the classes of its nodes.
-
-A name is resolved once: a variable is an object, and two variables of one name are two objects. Fields and entries are
-named by text, because a model has one state and one configuration. Nodes are compared by identity, so that an analysis
-can keep what it finds by node. The meaning of each node is that of the Python from which it is made
-(models/language/interpreter.py has it in a few lines); expressions have no effect.
+models/language/reading makes a `Routine`, the representation of one function, of the nodes. A name is resolved once: a
+variable is an object, and two variables of one name are two objects. Fields and entries are named by text, because a
+model has one state and one configuration. Nodes are compared by identity, so that an analysis can keep what it finds by
+node. The meaning of each node is that of the Python from which it is made (models/language/interpreter.py has it in a
+few lines); expressions have no effect.
 """
 
 from __future__ import annotations
@@ -524,7 +522,7 @@ class Routine:
     """The statements in the core, without sets and queues; the same as `written` if that has neither."""
     returns_value: bool = False
     writes: frozenset[str] = frozenset()
-    """The fields that it, or what it calls, writes."""
+    """The fields that the function, or a function that it calls, writes; `reads` likewise."""
     reads: frozenset[str] = frozenset()
     mark: Mark | None = field(default=None, repr=False)
     assignments: Mapping[Variable, int] = field(default_factory=dict, repr=False)
@@ -623,7 +621,6 @@ def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
 
 
 def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
-    """A part of a node, or several in a tuple, rewritten; anything else as it is."""
     if isinstance(value, Node):
         return rewrite(value, change)
     if isinstance(value, tuple):

@@ -101,16 +101,6 @@ class Function:
         return self.routine.mark
 
     @property
-    def writes(self) -> frozenset[str]:
-        """The fields that the function, or a function that it calls, writes."""
-        return self.routine.writes
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The fields that the function, or a function that it calls, reads."""
-        return self.routine.reads
-
-    @property
     def parameters(self) -> tuple[Variable, ...]:
         """The function's parameters, including states."""
         return self.routine.parameters
@@ -282,10 +272,8 @@ class Reader:
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
-                raise LanguageError(
-                    f"{code.co_filename}:{code.co_firstlineno}: {python.__name__} calls itself;"
-                    " write the repetition as a for loop over a range"
-                )
+                what = f"{code.co_filename}:{code.co_firstlineno}: {python.__name__} calls itself"
+                raise LanguageError(f"{what}; write the repetition as a for loop over a range")
             self._reading.append(python)
             self.depth += depth
             try:
@@ -363,9 +351,8 @@ class FunctionReader:
         returns_value = any(isinstance(statement, ast.Return) for statement in statements)
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
-                raise self.error(
-                    decorator, f"the decorator `@{shown(decorator)}` is not in the language", "leave the decorator out"
-                )
+                what = f"the decorator `@{shown(decorator)}` is not in the language"
+                raise self.error(decorator, what, "leave the decorator out")
         parameters = self._parameters(definition)
         self.states = [each.name for each in parameters if each.role is ir.Role.STATE]
         self.subsets = {
@@ -402,29 +389,22 @@ class FunctionReader:
             raise self.error(definition, "one path returns a value, and another path ends without `return`", hint)
         if returns_value and self.writes:
             what = f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value"
-            raise self.error(
-                definition, what, "split it into two helpers: one that returns the value, and one that writes"
-            )
+            hint = "split it into two helpers: one that returns the value, and one that writes"
+            raise self.error(definition, what, hint)
         is_property = self.kind not in (None, Kind.ACTION)
         if is_property and not returns_value:
             raise self.error(definition, "the property returns nothing", "return a truth value")
         if is_property and self.writes:
-            raise self.error(
-                definition, "the property writes to the state", "leave the write out: a property only reads"
-            )
+            what = "the property writes to the state"
+            raise self.error(definition, what, "leave the write out: a property only reads")
 
     def _core(
         self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
     ) -> tuple[ir.Statement, ...]:
-        """Return the statements with sets and queues replaced by constructs of the core. Refuses a result with too many
-        nodes."""
         if size_of_core(as_written) > MOST_NODES:
-            what = (
-                f"expressions with sets and queues are nested too deep: together they read more than {MOST_NODES} cells"
-            )
-            raise self.error(
-                self.definition, what, "assign a part of an expression to a local, or move the part into a helper"
-            )
+            what = f"expressions with sets and queues are nested too deep: they read more than {MOST_NODES} cells"
+            hint = "assign a part of an expression to a local, or move the part into a helper"
+            raise self.error(self.definition, what, hint)
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
         for node, depth in with_depth(core):
@@ -441,8 +421,6 @@ class FunctionReader:
         return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
-        """Return the function that CPython calls. Its globals are only the names in its text, with the values that were
-        read."""
         callees = {name: callee.python for name, callee in self.functions.items()}
         records = dict.fromkeys(self.records, types.SimpleNamespace)
         others = {**dict.fromkeys(self.guards, require), **callees, **self.actions, **records}
@@ -471,7 +449,6 @@ class FunctionReader:
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
-        """Return the variable for a parameter. Refuses a parameter of an action without a domain."""
         name, annotation = argument.arg, argument.annotation
         if name in STATE_NAMES:
             return ir.Variable(name, ir.Role.STATE)
@@ -483,11 +460,8 @@ class FunctionReader:
         if self.kind is not Kind.ACTION:
             return ir.Variable(name)
         if annotation is None:
-            raise self.error(
-                argument,
-                f"the parameter {name} of an action has no domain",
-                "annotate the parameter, as in `leader: Replica`",
-            )
+            what = f"the parameter {name} of an action has no domain"
+            raise self.error(argument, what, "annotate the parameter, as in `leader: Replica`")
         hint = "annotate the parameter with a Domain or a Subset"
         if isinstance(named, type) and issubclass(named, IntEnum):
             size = len(set(members_of(named).values()))
@@ -514,24 +488,19 @@ class FunctionReader:
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
             case ast.Assign():
-                raise self.error(
-                    statement, f"`{shown(statement)}` has several assignments", "write one assignment per line"
-                )
+                what = f"`{shown(statement)}` has several assignments"
+                raise self.error(statement, what, "write one assignment per line")
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
                 if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
                     self._check_local(target)
-                    raise self.error(
-                        target, f"`{target.id}` has no value yet", "give the local a value before += or -="
-                    )
+                    what = f"`{target.id}` has no value yet"
+                    raise self.error(target, what, "give the local a value before += or -=")
                 term = ir.Term(self.expression(value), isinstance(operator, ast.Sub), span=self.span(value))
                 before = ir.Term(self.expression(target), False, span=self.span(target))
                 return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
             case ast.AugAssign(op=operator):
-                raise self.error(
-                    statement,
-                    f"`{shown(statement)}` has an operator that the language lacks",
-                    "use += or -=, or write the whole sum or product: x = x * 2",
-                )
+                what = f"`{shown(statement)}` has an operator that the language lacks"
+                raise self.error(statement, what, "use += or -=, or write the whole sum or product: x = x * 2")
             case ast.If():
                 return self._branch(statement)
             case ast.For():
@@ -541,12 +510,10 @@ class FunctionReader:
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
                 return self._call_statement(statement, call)
             case ast.Expr():
-                raise self.error(
-                    statement, "this expression has no effect", "call require(...), or a helper that writes"
-                )
-        raise self.error(
-            statement, f"the statement `{type(statement).__name__}` is not in the language", STATEMENTS_ARE
-        )
+                what = "this expression has no effect"
+                raise self.error(statement, what, "call require(...), or a helper that writes")
+        what = f"the statement `{type(statement).__name__}` is not in the language"
+        raise self.error(statement, what, STATEMENTS_ARE)
 
     def _assignment(self, statement: ast.stmt, target: ast.expr, value: ir.Expression) -> ir.Assign | ir.Store:
         span = self.span(statement)
@@ -564,11 +531,8 @@ class FunctionReader:
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes `field` of `state`. Refuses a state that a function can only read."""
         if state != "s":
-            raise self.error(
-                node,
-                f"the state `{state}` is written, but a function can only read it",
-                "write only the state `s` of an action",
-            )
+            what = f"the state `{state}` is written, but a function can only read it"
+            raise self.error(node, what, "write only the state `s` of an action")
         self.writes.add(field)
         self.is_written = True
 
@@ -580,11 +544,8 @@ class FunctionReader:
 
     def _check_local(self, target: ast.Name) -> None:
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
-            raise self.error(
-                target,
-                f"`{target.id}` is a parameter or a name of the language, to which nothing can be assigned",
-                "choose another name for the local",
-            )
+            what = f"`{target.id}` is a parameter or a name of the language, to which nothing can be assigned"
+            raise self.error(target, what, "choose another name for the local")
 
     def _branch(self, statement: ast.If) -> ir.Branch:
         tests, last = branches(statement)
@@ -606,9 +567,8 @@ class FunctionReader:
 
     def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
-            raise self.error(
-                statement, "the loop has an `else`, which the language lacks", "put these statements after the loop"
-            )
+            what = "the loop has an `else`, which the language lacks"
+            raise self.error(statement, what, "put these statements after the loop")
         assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
         numbers = self.set_of(statement.iter) or self.range(statement.iter)
@@ -626,30 +586,23 @@ class FunctionReader:
         if self.kind is Kind.ACTION:
             raise self.error(statement, "an action contains `return`", "guard with require(...), or use if/else")
         if statement.value is None:
-            raise self.error(
-                statement, "`return` has no value", "use if/else in place of `return` in a helper that writes"
-            )
+            what = "`return` has no value"
+            raise self.error(statement, what, "use if/else in place of `return` in a helper that writes")
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
     def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
-        """Return the guard, or the call of a helper that writes, that stands as a statement of its own."""
         assert isinstance(call.func, ast.Name)
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
-                raise self.error(
-                    statement,
-                    "require(...) is called outside an action",
-                    "return a truth value, and call require(...) in the action",
-                )
+                what = "require(...) is called outside an action"
+                raise self.error(statement, what, "return a truth value, and call require(...) in the action")
             if self.is_written:
-                raise self.error(
-                    statement, "require(...) is called after a write", "put every guard before the first write"
-                )
+                what = "require(...) is called after a write"
+                raise self.error(statement, what, "put every guard before the first write")
             if len(call.args) != 1 or call.keywords:
-                raise self.error(
-                    statement, "require(...) takes exactly one condition", "write one require(...) per guard"
-                )
+                what = "require(...) takes exactly one condition"
+                raise self.error(statement, what, "write one require(...) per guard")
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span)
         called = self.helper(call)
@@ -691,11 +644,8 @@ class FunctionReader:
         match node:
             case ast.Constant(value=value):
                 if not isinstance(value, int):
-                    raise self.error(
-                        node,
-                        f"the constant {value!r} is no value of the language",
-                        "use whole numbers and truth values",
-                    )
+                    what = f"the constant {value!r} is no value of the language"
+                    raise self.error(node, what, "use whole numbers and truth values")
                 return ir.Constant(self._constant(node, value), span=span)
             case ast.Name():
                 return self._named(node)
@@ -715,18 +665,16 @@ class FunctionReader:
             case ast.BinOp(left=left, op=operator, right=right):
                 operation = OPERATIONS.get(type(operator))
                 if operation is None:
-                    raise self.error(
-                        node, f"`{shown(node)}` has an operator that the language lacks", "use + - * // or %"
-                    )
+                    what = f"`{shown(node)}` has an operator that the language lacks"
+                    raise self.error(node, what, "use + - * // or %")
                 return ir.Arithmetic(self.expression(left), operation, self.expression(right), span=span)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ir.Not(self.expression(operand), span=span)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return ir.Negative(self._negated(operand), span=span)
             case ast.UnaryOp(op=operator):
-                raise self.error(
-                    node, f"`{shown(node)}` has an operator that the language lacks", "use `not` or a minus sign"
-                )
+                what = f"`{shown(node)}` has an operator that the language lacks"
+                raise self.error(node, what, "use `not` or a minus sign")
             case ast.BoolOp(op=ast.And(), values=values):
                 return ir.And(self.several(values), span=span)
             case ast.BoolOp(values=values):
@@ -745,7 +693,7 @@ class FunctionReader:
         raise self.error(node, f"the expression `{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
-        """Return the operand with a minus sign. The digits of the least number are out of range without the sign."""
+        # The digits of the least number are out of range without the sign.
         if isinstance(operand, ast.Constant) and type(operand.value) is int:
             return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
         return self.expression(operand)
@@ -762,14 +710,12 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ names
 
     def _named(self, node: ast.Name) -> ir.Expression:
-        """Return the local that a name means, or the module's number of this name."""
         name, span = node.id, self.span(node)
         if name in self.assigned:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
-            raise self.error(
-                node, f"the whole state `{name}` is used as a value", "read its fields, or pass the state to a helper"
-            )
+            what = f"the whole state `{name}` is used as a value"
+            raise self.error(node, what, "read its fields, or pass the state to a helper")
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
@@ -777,21 +723,16 @@ class FunctionReader:
         meaning = self.meaning(node)
         number = plain(meaning)
         if number is None:
-            raise self.error(
-                node, f"`{name}` is a {type(meaning).__name__}, not a whole number", "use only names of whole numbers"
-            )
+            what = f"`{name}` is a {type(meaning).__name__}, not a whole number"
+            raise self.error(node, what, "use only names of whole numbers")
         self.constants[name] = self._constant(node, number)
         return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
 
     def _member(self, node: ast.Attribute, owner: ast.Name) -> ir.Constant:
-        """Return the number of a member of an enumeration, as in `Role.LEADER`."""
         kind = self.meaning(owner)
         if not isinstance(kind, type) or not issubclass(kind, IntEnum):
-            raise self.error(
-                node,
-                f"`{shown(node)}` is an attribute of neither a state nor an IntEnum",
-                "read s.field, or a member of an IntEnum",
-            )
+            what = f"`{shown(node)}` is an attribute of neither a state nor an IntEnum"
+            raise self.error(node, what, "read s.field, or a member of an IntEnum")
         members = members_of(kind)
         if node.attr not in members:
             raise self.error(node, f"{kind.__name__} has no member {node.attr}", f"it has {', '.join(members)}")
@@ -871,9 +812,8 @@ class FunctionReader:
         state = self.known_state(node, place.state)
         if name in self.vocabulary.configuration:
             if place.indices:
-                raise self.error(
-                    node, f"`{name}` is a configuration entry, which takes no index", "leave the index out"
-                )
+                what = f"`{name}` is a configuration entry, which takes no index"
+                raise self.error(node, what, "leave the index out")
             return ir.Setting(name, span=self.span(node))
         group = self.vocabulary.groups.get(name)
         if group is not None:
@@ -907,11 +847,8 @@ class FunctionReader:
         if any(isinstance(operator, MEMBERSHIP) for operator in operators):
             return self._membership(node)
         if not all(type(operator) in SIGNS for operator in operators):
-            raise self.error(
-                node,
-                f"`{shown(node)}` has a comparison that the language lacks",
-                "compare with == != < <= > >= or `in`",
-            )
+            what = f"`{shown(node)}` has a comparison that the language lacks"
+            raise self.error(node, what, "compare with == != < <= > >= or `in`")
         if any(isinstance(side, ast.Name) and side.id == TAKEN for side in (node.left, *node.comparators)):
             return self._taken(node)
         first = self.expression(node.left)
@@ -924,39 +861,28 @@ class FunctionReader:
         return ir.Chain(first, tuple(links), span=span)
 
     def _membership(self, node: ast.Compare) -> ir.Expression:
-        """Return the representation of `x in (a, b)` or `x in Replica`. Refuses any other right side."""
         if len(node.ops) != 1:
-            raise self.error(
-                node,
-                f"`{shown(node)}` chains `in` with another comparison",
-                "write `in` as a comparison of its own, in brackets",
-            )
+            what = f"`{shown(node)}` chains `in` with another comparison"
+            raise self.error(node, what, "write `in` as a comparison of its own, in brackets")
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
         domain = self.domain(right)
         if domain is not None:
             self.has_collections = True
             return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
         if not isinstance(right, ast.Tuple):
-            raise self.error(
-                node,
-                f"`{shown(node)}` does not list the values after `in`",
-                "write the values in round brackets, as in: x in (1, 2)",
-            )
+            what = f"`{shown(node)}` does not list the values after `in`"
+            raise self.error(node, what, "write the values in round brackets, as in: x in (1, 2)")
         return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
 
     def _taken(self, node: ast.Compare) -> ir.Expression:
-        """Return the representation of `taken == action` or `taken != action`. Refuses any other use of `taken`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
             cure = "add `taken` as the third parameter of a property of transitions"
             raise self.error(node, "`taken` has no value here", cure)
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
-            raise self.error(
-                node,
-                f"`{shown(node)}` does not compare `taken` with one action",
-                "write taken == action, with the action's name",
-            )
+            what = f"`{shown(node)}` does not compare `taken` with one action"
+            raise self.error(node, what, "write taken == action, with the action's name")
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:
@@ -969,9 +895,8 @@ class FunctionReader:
 
     def _call(self, call: ast.Call) -> ir.Expression:
         if not isinstance(call.func, ast.Name):
-            raise self.error(
-                call, f"`{shown(call.func)}(...)` does not call a plain name", "call helpers by their plain name"
-            )
+            what = f"`{shown(call.func)}(...)` does not call a plain name"
+            raise self.error(call, what, "call helpers by their plain name")
         name = call.func.id
         if name in FOLDS and self.is_builtin(name):
             if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
@@ -982,23 +907,16 @@ class FunctionReader:
         if name == SIZE and self.is_builtin(name):
             domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
             if domain is None:
-                raise self.error(
-                    call,
-                    f"`{shown(call)}` is not the length of a domain, a set or a queue",
-                    "give len(...) a domain or a set, as in len(Replica)",
-                )
+                what = f"`{shown(call)}` is not the length of a domain, a set or a queue"
+                raise self.error(call, what, "give len(...) a domain or a set, as in len(Replica)")
             return ir.Size(domain, span=self.span(call))
         called = self.helper(call)
         if called.routine.writes:
-            raise self.error(
-                call,
-                f"the helper {name} writes to the state and has no value",
-                "call the helper as a statement of its own",
-            )
+            what = f"the helper {name} writes to the state and has no value"
+            raise self.error(call, what, "call the helper as a statement of its own")
         if not called.routine.returns_value:
-            raise self.error(
-                call, f"the helper {name} returns nothing, but its value is used", "end it with `return value`"
-            )
+            what = f"the helper {name} returns nothing, but its value is used"
+            raise self.error(call, what, "end it with `return value`")
         return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
@@ -1010,16 +928,12 @@ class FunctionReader:
             fold = self._fold(call, name, generators[0], *self.several(defaults))
             if fold.default is None and any(part.conditions for part in fold.generators):
                 what = f"the generator of {name}(...) has an `if` or goes through a set, so it may have no element"
-                raise self.error(
-                    call, what, f"give the value for that case: {name}((... for x in range(n) if ...), default=0)"
-                )
+                hint = f"give the value for that case: {name}((... for x in range(n) if ...), default=0)"
+                raise self.error(call, what, hint)
             return fold
         if generators:
-            raise self.error(
-                call,
-                f"{name}(...) gets a generator and another argument",
-                f"write {name}(a, {name}(... for x in range(n)))",
-            )
+            what = f"{name}(...) gets a generator and another argument"
+            raise self.error(call, what, f"write {name}(a, {name}(... for x in range(n)))")
         if call.keywords:
             raise self.error(call, f"{name}(...) of numbers has a keyword", f"write {name}(a, b)")
         if len(call.args) < 2:
@@ -1042,9 +956,8 @@ class FunctionReader:
     def generator(self, part: ast.comprehension) -> ir.Generator:
         """Return one `for` of a generator. A `for` over a set goes through the set's domain and tests each element."""
         if part.is_async:
-            raise self.error(
-                part.target, "the generator has `async for`, which the language lacks", "write a plain `for`"
-            )
+            what = "the generator has `async for`, which the language lacks"
+            raise self.error(part.target, what, "write a plain `for`")
         collection, target = self.set_of(part.iter), self.span(part.target)
         name = self.loop_variable(part.target)
         if collection is None:
@@ -1079,9 +992,8 @@ class FunctionReader:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
-        raise self.error(
-            iterated, f"a `for` goes through `{shown(iterated)}`", "go through range(n), range(m, n), a domain or a set"
-        )
+        what = f"a `for` goes through `{shown(iterated)}`"
+        raise self.error(iterated, what, "go through range(n), range(m, n), a domain or a set")
 
     def helper(self, call: ast.Call) -> ir.Call:
         """Return the call of a helper. Refuses a name that is not a helper, and arguments that do not fit."""
@@ -1108,18 +1020,14 @@ class FunctionReader:
         self.functions[name] = self.called(python, call)
         routine = self.functions[name].routine
         if call.keywords or len(call.args) != len(routine.parameters):
-            raise self.error(
-                call,
-                f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others",
-                "pass every argument by position",
-            )
+            what = f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others"
+            raise self.error(call, what, "pass every argument by position")
         passed = zip(routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
         self.reads |= routine.reads
         return ir.Call(routine, arguments, span=self.span(call))
 
     def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
-        """Return the argument that a call passes as `parameter`: a state, a subset, the taken action, or a number."""
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
         cure = None
@@ -1128,11 +1036,8 @@ class FunctionReader:
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the class that annotates the parameter"
         if cure is not None:
-            raise self.error(
-                argument,
-                f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`, which is of another kind",
-                cure,
-            )
+            what = f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`, which is of another kind"
+            raise self.error(argument, what, cure)
         if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
@@ -1184,7 +1089,6 @@ class FunctionReader:
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
     def _group(self, node: ast.expr) -> Group | None:
-        """Return the declaration of the records that an expression denotes; None for any other expression."""
         place = self.place(node)
         return None if place is None else self.vocabulary.groups.get(place.name)
 
@@ -1207,8 +1111,6 @@ class FunctionReader:
         return None
 
     def _element(self, node: ast.expr) -> ir.Expression | None:
-        """Return the element of a queue that an expression reads; None for any other expression. Refuses a whole set or
-        queue, which is not a value."""
         place = self.place(node)
         if place is None:
             return None
@@ -1223,7 +1125,6 @@ class FunctionReader:
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
-        """Return the representation of a comparison in which a set or a queue occurs; None for any other comparison."""
         sides = [self.collections(side) for side in (node.left, *node.comparators)]
         if not any(sides):
             return None
@@ -1235,9 +1136,8 @@ class FunctionReader:
         if any(_word(side[0]) == "queue" for side in sides if side):
             raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
         if len(node.ops) != 1:
-            raise self.error(
-                node, f"`{text}` compares more than two sets", "compare two sets at a time, with `and` between"
-            )
+            what = f"`{text}` compares more than two sets"
+            raise self.error(node, what, "compare two sets at a time, with `and` between")
         if not all(sides) or type(sign) not in SIGNS:
             hint = "compare the set with another set of the same domain, or use len(...) and `in`"
             raise self.error(node, f"`{text}` compares a set with something else", hint)
@@ -1257,19 +1157,15 @@ class FunctionReader:
             what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call gives another number"
             hint = f"write {text}.{change}(...)" if word == "set" else hint
         elif change == "popleft" and word == "queue":
-            what, hint = (
-                f"`{text}.popleft()` is a part of an expression",
-                f"write x = {text}.popleft() before the expression",
-            )
+            what = f"`{text}.popleft()` is a part of an expression"
+            hint = f"write x = {text}.popleft() before the expression"
         elif change in CHANGES[word]:
             what, hint = f"`{text}.{change}(...)` is used as a value", "write it as a statement of its own"
         elif change == "remove" and word == "set":
             what, hint = f"`{text}.remove(...)` is not in the language", f"write {text}.discard(x)"
         elif change in ("issubset", "issuperset") and word == "set":
-            what, hint = (
-                f"`{text}.{change}(...)` is not in the language",
-                f"write {text} {'<=' if change == 'issubset' else '>='} ...",
-            )
+            what = f"`{text}.{change}(...)` is not in the language"
+            hint = f"write {text} {'<=' if change == 'issubset' else '>='} ..."
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
@@ -1295,8 +1191,6 @@ class FunctionReader:
         return None
 
     def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
-        """Return the representation of a call that changes a set or a queue; `target` gets the removed element, if
-        any."""
         assert isinstance(call.func, ast.Attribute)
         written, change = call.func.value, call.func.attr
         collections, group = self.collections(written), self._group(written)
@@ -1308,17 +1202,11 @@ class FunctionReader:
         if target is not None and group is not None:
             text = shown(written)
             reads = ", ".join(f"{text}[0].{part}" for part in group.parts)
-            raise self.error(
-                statement,
-                f"`{shown(statement)}` keeps a whole record in a local",
-                f"read {reads} before {text}.popleft()",
-            )
+            what = f"`{shown(statement)}` keeps a whole record in a local"
+            raise self.error(statement, what, f"read {reads} before {text}.popleft()")
         if target is not None and not isinstance(target, ast.Name):
-            raise self.error(
-                statement,
-                f"`{shown(statement)}` writes the removed element to the state",
-                f"assign {shown(call)} to a local first",
-            )
+            what = f"`{shown(statement)}` writes the removed element to the state"
+            raise self.error(statement, what, f"assign {shown(call)} to a local first")
         for collection in collections:
             if not collection.field:
                 hint = "change only sets of the state"
@@ -1335,7 +1223,6 @@ class FunctionReader:
         return ir.SetChange(first, self.expression(call.args[0]), change == "add", span=span)
 
     def _parts_of(self, call: ast.Call, group: Group) -> tuple[ir.Expression, ...]:
-        """Return the values of the parts of the record that `call` appends, in the order of the parts."""
         made, values = call.args[0], dict[str | None, ast.expr]()
         is_record = False
         if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
@@ -1345,14 +1232,11 @@ class FunctionReader:
                 self.records.add(made.func.id)
         if set(values) != set(group.parts) or not is_record:
             text = f"{group.record.__name__}({', '.join(f'{part}=...' for part in group.parts)})"
-            raise self.error(
-                call, f"`{shown(call)}` does not append a record with all of its parts", f"write the record as {text}"
-            )
+            what = f"`{shown(call)}` does not append a record with all of its parts"
+            raise self.error(call, what, f"write the record as {text}")
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
-        """Return the representation of an assignment to a set; None for another target. Refuses an assignment to a
-        queue or to its elements."""
         place = self.place(target)
         if place is None:
             return None
@@ -1365,9 +1249,8 @@ class FunctionReader:
             return None
         (collection,), text = collections, shown(target)
         if isinstance(statement, ast.AugAssign):
-            raise self.error(
-                statement, f"`{shown(statement)}` changes a set with an operator", CHANGED["set"].format(text)
-            )
+            what = f"`{shown(statement)}` changes a set with an operator"
+            raise self.error(statement, what, CHANGED["set"].format(text))
         span, value = self.span(statement), statement.value
         sources = self.collections(value)
         self.writes_to(target, collection.holder.name, collection.field)

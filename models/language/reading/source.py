@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -180,7 +181,6 @@ def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Return the children of a node that are one level deeper."""
     parts: Sequence[ast.AST]
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):
@@ -318,16 +318,14 @@ def assigned_names(statement: ast.AST) -> list[str]:
     return []
 
 
-def stored(target: ast.expr) -> list[str]:
-    """Return the names that get a value when `target` is assigned."""
+def stored(target: ast.AST) -> list[str]:
+    """Return the names that get a value in `target`, which is assigned or is a whole statement."""
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 def _words(tree: ast.AST) -> str:
-    """Return a syntax tree as words, the same in all Python versions that parse the text alike.
-
-    `ast.dump` omits different attributes in different versions, and recurses as deep as the tree.
-    """
+    """Return a syntax tree as words, the same in all Python versions that parse the text alike. `ast.dump` omits
+    different attributes in different versions, and recurses as deep as the tree."""
     words: list[str] = []
     waiting: list[Any] = [tree]
     while waiting:
@@ -410,6 +408,12 @@ def place_of(python: Any, path: str, name: str) -> str:
     return f"{path}:{_bound_at(path, name)}"
 
 
+def raised_at(path: str, error: BaseException) -> int:
+    """Return the innermost line of `path` in the traceback of an error; 1 if the file is not in it."""
+    frames = reversed(list(walk_tb(error.__traceback__)))
+    return next((line for frame, line in frames if frame.f_code.co_filename == path), 1)
+
+
 def place_in(path: str, holder: str, name: str) -> str:
     """Return FILE:LINE of the last line of `path` that binds `name` in the class `holder`, or else in another class."""
     return f"{path}:{_bound_at(path, name, holder)}"
@@ -431,22 +435,18 @@ def _bound_at(path: str, name: str, holder: str = "") -> int:
     return next((line.lineno for line in reversed(lines) if name in _names_bound(line)), 1)
 
 
-def _names_bound(line: ast.stmt) -> set[str]:
-    names = {node.id for node in ast.walk(line) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
+def _names_bound(line: ast.stmt) -> list[str]:
+    return stored(line) + ([line.name] if isinstance(line, ast.FunctionDef | ast.ClassDef) else [])
 
 
-def _is_private(name: str) -> bool:
-    """Whether Python renames a name inside a class, as `__x` to `_Class__x`."""
-    return name.startswith("__") and not name.endswith("__")
-
-
-def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
-    """Yield the names of variables, parameters and attributes in a function."""
+def _private_name(definition: ast.FunctionDef) -> str | None:
+    """Return a name in a function that Python renames inside a class, as `__x` to `_Class__x`; None without one."""
     for node in ast.walk(definition):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
-                yield name
+                if name.startswith("__") and not name.endswith("__"):
+                    return name
+    return None
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
@@ -475,7 +475,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
         what = f"{here} does not run the code that its text says"
         raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
-    renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
+    renamed = "." in code.co_qualname and _private_name(definition)
     if renamed:
         raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
@@ -626,7 +626,7 @@ class _ModuleFinder:
         return spec.origin
 
     def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
-        """Return the import specification of a module that is not loaded. The search for it executes nothing."""
+        # The search for a module that is not loaded executes nothing.
         if name not in self._specs:
             above, _, _ = name.rpartition(".")
             places = self._places(above) if above else sys.path
@@ -647,8 +647,7 @@ class _ModuleFinder:
 
 
 def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
-    """Yield the names of the modules that an import may execute: the named modules, and the packages that contain
-    them."""
+    """Yield the names of the modules that an import may execute: the named ones, and the packages around them."""
     if isinstance(node, ast.Import):
         named = [alias.name for alias in node.names]
     else:

@@ -33,7 +33,6 @@ def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[
 
 
 def _parsed(text: str) -> ast.FunctionDef:
-    """Return a function definition that returns the value of the expression `text`. Raises LanguageError."""
     if len(text) > MOST_TEXT:
         raise LanguageError(f"the expression has {len(text)} characters, more than {MOST_TEXT}; define it in the model")
     if not text.isprintable():

@@ -516,7 +516,6 @@ def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
         (Topic.LOSS, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
         (Topic.LOSS, failing("missed_demotion"), Grave.BROKEN, "lost after 11 steps, against Kafka's promise"),
         (Topic.LOSS, OPEN, Grave.OPEN, "not decided; nothing found to depth 7"),
-        (Topic.LOSS, None, Grave.OPEN, "not recorded"),
         (Topic.POWER, failing("whole_isr_loses_power"), Grave.ALLOWED, "lost after 6 steps: not promised"),
         (Topic.POWER, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
         (Topic.ORDER, HOLDS, Grave.TO_THE_END, "in order, to the end"),

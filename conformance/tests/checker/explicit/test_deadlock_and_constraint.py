@@ -317,6 +317,6 @@ def test_a_trace_is_rechecked_against_a_changed_model(tanks, check, damage: tupl
 def test_a_predicate_of_the_language_returns_a_truth_value(tanks) -> None:
     with pytest.raises(LanguageError, match=r"in second_is_full: the property returns nothing; return a truth value"):
         tanks(TANKS.replace("    return s.level[1] == {full}", "    pass"))
-    says = r"in second_is_full: its parameters are \(s, tank\); here they must be \(s\)"
+    says = r"in second_is_full: the parameters are \(s, tank\); write them as \(s\)"
     with pytest.raises(LanguageError, match=says):
         tanks(TANKS.replace("def second_is_full(s)", "def second_is_full(s, tank)"))

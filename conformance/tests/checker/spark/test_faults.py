@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JNetworkError
+from pyspark.cloudpickle import register_pickle_by_value
 
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.faults import LONGEST_CAUSE, Evidence, SparkLostError, explained, explanation, innermost
@@ -19,6 +20,7 @@ from isrcheck.models.messages import ModelError, UsageError
 
 def line_of(session, function, kind):
     """The error line of a job that applies a function to each partition, after a check of the file that it names."""
+    register_pickle_by_value(sys.modules[function.__module__])  # executors do not have the tests
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
     line, mark, kept = str(error.value).partition("; full text: ")

@@ -154,7 +154,7 @@ def test_too_little_memory_is_undecided(local_spark):
     whole = explore(instance, Limits(6, MEMORY)).levels
     assert found.levels == whole[: len(found.levels)]
     undecided = [verdict.bare for verdict in verdicts(found) if verdict.bare.startswith("UNDECIDED")]
-    assert undecided and all(text.startswith("UNDECIDED (memory; none to ") for text in undecided)
+    assert undecided and all(text.startswith("UNDECIDED (memory; nothing found to ") for text in undecided)
 
 
 @pytest.mark.parametrize("mode", sampled(Mode, lambda mode: mode is Mode.SEARCH))

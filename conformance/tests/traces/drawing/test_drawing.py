@@ -12,7 +12,7 @@ from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.traces.drawing.graphics import ZOOM, Drawing, changes, draw_lane, ladder_svg, png, step_svg
 from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.lanes.scene import Arrow, Cell, Lane, Mark, Moment, Scene
-from isrcheck.traces.pages.shell import COLOURS, Page
+from isrcheck.traces.pages.shell import COLOURS, style_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "<script>alert('&\"')</script>\x1b[31m\x00"
@@ -167,7 +167,7 @@ def test_graphics_contain_their_colours() -> None:
     drawn = step_svg(classic(), 6)
     assert "var(" not in drawn
     assert all(f"fill:{COLOURS[name][0]}" in drawn for name in ("paper", "e0", "e7"))
-    style = Page("any", ()).style
+    style = style_of(())
     assert all(f"--{name}:{colour}" in style for name, pair in COLOURS.items() for colour in pair)
 
 

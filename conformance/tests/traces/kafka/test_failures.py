@@ -14,7 +14,7 @@ from isrcheck.traces.explaining.cause import cause_of
 from isrcheck.traces.explaining.slicing import slice_of
 from isrcheck.traces.format.trace import VIOLATED
 from isrcheck.traces.kafka.failures import (
-    FAILURES,
+    EXPLANATIONS,
     Loss,
     PendingChange,
     Timeline,
@@ -379,7 +379,7 @@ def test_a_property_with_other_variables_is_not_explained() -> None:
     for trace in (history("CLASSIC", "acked_not_lost"), history(TRUNCATED, "isr_is_complete")):
         assert loss_in(Timeline(trace), {"somebody": 1}) is None
     parted = history("FAST_FAIL_OVER", "FAST log_matching")
-    for name in FAILURES:
+    for name in EXPLANATIONS:
         assert contradiction(Timeline(replace(parted, property_name=name)), {"somebody": 1}) == []
     for name in ("leader_in_isr", "offsets_ordered"):
         assert contradiction(Timeline(replace(parted, property_name=name)), {"r": 1}) == []
