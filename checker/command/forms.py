@@ -365,8 +365,21 @@ _SWEEP = Form(
 
 # ------------------------------------------------------------------------------------------------------------- failures
 
-OWN_BOUNDS = "{option} does not go with failures: each failure has bounds of its own; leave {option} out"
-SEARCHED_HERE = "{typed} does not go with failures, which are searched explicitly; leave {option} out"
+
+def _refusals_of_cases(form: str, *, configurations: str, bounds: str, searched: str, report: str) -> dict[str, str]:
+    return {
+        **dict.fromkeys((*table.FILES, table.DESCRIBE), f"{{option}} does not go with {form}, {configurations}"),
+        **dict.fromkeys((*table.OF_A_MODEL, "--bound"), f"{{option}} does not go with {form}{bounds}"),
+        **dict.fromkeys(
+            ("--engine", "--prove", "--continue", "--counterexamples"),
+            f"{{typed}} does not go with {form}, {searched}; leave {{option}} out",
+        ),
+        "--strict": f"--strict does not go with {form}: what is permitted is recorded; leave --strict out",
+        "--tables": table.TABLES_WITH,
+        "--topic-name": table.TOPIC_NAME_ALONE,
+        "--report": report,
+    }
+
 
 _FAILURES = Form(
     name=table.FAILURES,
@@ -382,17 +395,13 @@ _FAILURES = Form(
     own=(Option("--page DIR", "failures: write a page for each failure, and an index, to DIR", folder),),
     goes_with="--page goes with failures, as in: check failures --page {value}; a page of a trace: trace page FILE -o"
     " OUT.html",
-    refusals={
-        **dict.fromkeys(
-            (*table.FILES, table.DESCRIBE), "{option} does not go with failures, which have configurations of their own"
-        ),
-        **dict.fromkeys((*table.OF_A_MODEL, "--bound"), OWN_BOUNDS),
-        **dict.fromkeys(("--engine", "--prove", "--continue", "--counterexamples"), SEARCHED_HERE),
-        "--strict": "--strict does not go with failures: what is permitted is recorded; leave --strict out",
-        "--tables": table.TABLES_WITH,
-        "--topic-name": table.TOPIC_NAME_ALONE,
-        "--report": "--report does not go with failures, which write pages of their own; use --page DIR",
-    },
+    refusals=_refusals_of_cases(
+        table.FAILURES,
+        configurations="which have configurations of their own",
+        bounds=": each failure has bounds of its own; leave {option} out",
+        searched="which are searched explicitly",
+        report="--report does not go with failures, which write pages of their own; use --page DIR",
+    ),
 )
 
 # --------------------------------------------------------------------------------------------------------------- family
@@ -404,24 +413,13 @@ _FAMILY = Form(
     usage={"check family [NAME ...]": "small models around replication: each case against its recorded verdicts"},
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
-    refusals={
-        **dict.fromkeys(
-            (*table.FILES, table.DESCRIBE), "{option} does not go with family, whose models have cases of their own"
-        ),
-        **dict.fromkeys(
-            (*table.OF_A_MODEL, "--bound"),
-            "{option} does not go with family, whose cases are recorded; search the model itself, as in:"
-            " check isr_by_lag {option} ...",
-        ),
-        **dict.fromkeys(
-            ("--engine", "--prove", "--continue", "--counterexamples"),
-            "{typed} does not go with family, whose cases are searched explicitly; leave {option} out",
-        ),
-        "--strict": "--strict does not go with family: what is permitted is recorded; leave --strict out",
-        "--tables": table.TABLES_WITH,
-        "--topic-name": table.TOPIC_NAME_ALONE,
-        "--report": "--report goes with the matrix, one model, a sweep or a cluster; leave --report out",
-    },
+    refusals=_refusals_of_cases(
+        "family",
+        configurations="whose models have cases of their own",
+        bounds=", whose cases are recorded; search the model itself, as in: check isr_by_lag {option} ...",
+        searched="whose cases are searched explicitly",
+        report="--report goes with the matrix, one model, a sweep or a cluster; leave --report out",
+    ),
 )
 
 # ------------------------------------------------------------------------------------------------------ compare-schemes

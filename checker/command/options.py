@@ -289,10 +289,8 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
-    """Raise UsageError for an unknown option that resembles an option that the form accepts, or one of `model`.
-
-    If the command names a model, the misspelling is found later, when the model's options are read.
-    """
+    """Raise UsageError for an unknown option that resembles an option that the form accepts, or one of `model`. If the
+    command names a model, the misspelling is found later, when the model's options are read."""
     if not any(word.startswith("--") for word in rest):
         return
     entries = {} if model is None else registry.load(model)[0].entries

@@ -78,9 +78,7 @@ def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[
     whole = {column: rows_of(records, column, pairs) for column in _columns(records)}
     for most in range(max(map(len, whole.values())), 0, -1):
         shortened = {
-            column: [*rows[: most - 1], replace(rows[most - 1], left_out=len(rows) - most)]
-            if len(rows) > most
-            else rows
+            column: [*rows[: most - 1], *(replace(row, left_out=len(rows) - most) for row in rows[most - 1 : most])]
             for column, rows in whole.items()
         }
         groups = _alike(shortened, width)
@@ -245,8 +243,7 @@ def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
 
 
 def _with_others(row: Row, room: int) -> str:
-    """Return the text of a row: what breaks, and which other properties break for the same reason, as far as the line
-    has room."""
+    """Return what breaks and, as far as the line has room, which other properties break for the same reason."""
     causes = f"; {counted(row.left_out, 'other cause')}" if row.left_out else ""
     if not row.others:
         return row.what + causes

@@ -137,8 +137,7 @@ def details(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
     lines = [*tables(rows, WIDEST, ABSENT), ""]
     if absent := [name for name, *cells in rows if all(cell == ABSENT for cell in cells)]:
         lines += [f"{ABSENT} everywhere: {', '.join(absent)}"]
-    lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
-    lines += _proofs(pairs)
+    lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs), *_proofs(pairs)]
     for record, run in pairs:
         lines += ["", *_run_lines(record, run)]
     return "\n".join([*lines, "", *changed_lines(records), CLOSING[worst(records, pairs)]])

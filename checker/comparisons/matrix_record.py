@@ -228,8 +228,7 @@ def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict of a run with the recorded run; None for a `sometimes` property that agrees with the
-    record."""
+    """Compare every verdict with the recorded run; None for a `sometimes` property that agrees with the record."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts

@@ -57,7 +57,7 @@ class Row:
     @property
     def title(self) -> str:
         """The name of the model, and its sizes."""
-        return f"{self.target} {_printed(self.sizes)}"
+        return " ".join([self.target, *(f"{name}={value}" for name, value in self.sizes.items())])
 
     def instance(self) -> Instance:
         """Return the instance of the model."""
@@ -122,10 +122,6 @@ def _sizes(line: Mapping[str, str]) -> dict[str, int]:
     if "sizes" not in line:
         return {name: int(line[name]) for name in SIZES}
     return {name: int(value) for name, value in (pair.split("=") for pair in line["sizes"].split())}
-
-
-def _printed(sizes: Mapping[str, int]) -> str:
-    return " ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def _beside(module: str | None, name: str) -> Path:

@@ -200,9 +200,7 @@ def locate(
     places: Words,
 ) -> None:
     """Write to `places` the index of each of `size` states in the visited set; -1 for a state that is not in it.
-
-    `hashes` has room for AHEAD words.
-    """
+    `hashes` has room for AHEAD words."""
     shift = 64 - bits
     mask = unsigned_shift(-1, shift)
     with code.loop(0, code.extremum("<", AHEAD, size)) as i:
@@ -295,8 +293,7 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy the states first..last-1 that belong to a shard into a chunk; in the shard, they begin at position
-    `local`."""
+    """Copy the states first..last-1 that belong to a shard, where they begin at position `local`, into a chunk."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)

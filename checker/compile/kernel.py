@@ -100,8 +100,7 @@ _SAID: set[str] = set()
 Announce = Callable[[str], None]
 
 MANY_STATES = 500_000
-"""After this many expanded states, a search continues with optimized code: while LLVM optimizes, it could expand about
-as many states."""
+"""After this many expanded states, a search uses optimized code: optimizing takes about as long as expanding them."""
 
 SHORT, LONG = 10.0, 600.0
 """If fewer than SHORT seconds are left, the kernel is not optimized; LLVM gets at most LONG seconds."""

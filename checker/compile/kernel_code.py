@@ -89,8 +89,7 @@ def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
 
 @dataclass
 class Lowering:
-    """Builds the nodes of a routine in a function. `places` has the values of the variables so far, `limits` their
-    limits."""
+    """Builds the nodes of a routine in a function. `places` has the values of the variables, `limits` their limits."""
 
     kernel: KernelCode
     code: Code
@@ -556,7 +555,6 @@ class KernelCode:
 
     @property
     def _deadlock(self) -> int:
-        """The number of the implicit property `deadlock`."""
         return len(self.instance.model.properties)
 
     # ---------------------------------------------------------------------------------------------------- successors
@@ -627,8 +625,7 @@ class KernelCode:
         active: Value,
         results: Value,
     ) -> None:
-        """Write the successors of states first..last-1, in order, as long as there is room for all successors of a
-        state."""
+        """Write the successors of states first..last-1, in order, while there is room for all successors of a state."""
         at = Expansion(before, s, words, parents, steps, fired, active, results, code.variable(0))
         status = results + self.status
         with code.loop(first, last) as i:

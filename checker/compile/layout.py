@@ -159,5 +159,4 @@ def layout_of(instance: Instance) -> Layout:
 
 
 def _aligned(byte: int, size: int) -> int:
-    """The first multiple of `size` from `byte` on."""
     return -(-byte // size) * size

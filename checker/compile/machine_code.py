@@ -41,8 +41,7 @@ QUICK = 0
 
 
 def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's assembly. With `is_quick`, the compilation takes less time, and the code
-    more."""
+    """The object code of a module in LLVM's assembly. `is_quick`: it takes less time to compile, and more to run."""
     machine = _machine(QUICK if is_quick else OPTIMIZATION)
     compiled = llvm.parse_assembly(assembly)
     compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)

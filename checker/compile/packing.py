@@ -183,7 +183,6 @@ class Canonical:
     # ------------------------------------------------------------------------------------------------------- exchanges
 
     def _exchange(self, block: Block, place: int, code: Code, state: Value) -> None:
-        """Exchange two neighbours of a block in the state."""
         left, right = block.elements[place : place + 2]
         swapped = {left: right, right: left}
         pairs = []
@@ -295,7 +294,6 @@ class Canonical:
     def _sort(
         self, code: Code, state: Value, numbers: range, values: Mapping[int, Variable], tied: Value | None
     ) -> None:
-        """Sort the tied elements by these values."""
         for end in range(len(numbers) - 1, 0, -1):
             for number in numbers[:end]:
                 left, right = values[number], values[number + 1]

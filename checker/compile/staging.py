@@ -250,13 +250,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first condition that is 0, else the last one: Python's `and`. The conditions after it are not
-        evaluated."""
+        """The first condition that is 0, else the last one: Python's `and`. Later conditions are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first condition that is not 0, else the last one: Python's `or`. The conditions after it are not
-        evaluated."""
+        """The first condition that is not 0, else the last one: Python's `or`. Later conditions are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -481,7 +479,6 @@ def _load(kind: Any, builder: Any, address: Any) -> Any:
 
 
 def _store(kind: Any, builder: Any, address: Any, value: Any) -> None:
-    """Store a number of this type at `address`."""
     builder.store(value if kind is I64 else builder.trunc(value, kind), at(builder, address, kind))
 
 

@@ -111,8 +111,7 @@ SHARE_FOR_CHECKPOINTS = 0.1
 
 
 class Phase(Enum):
-    """The progress on the newest level: nothing is done; some states are judged; or all states are judged, and some
-    expanded."""
+    """The progress on the newest level: nothing is done; some states are judged; all are judged, some expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -120,10 +119,8 @@ class Phase(Enum):
 
 
 class DiskCarrier(Carrier):
-    """Does all work of a search on the calling thread, with its states in a folder. Raises UsageError.
-
-    `lost` is the message about a disk that is full or fails.
-    """
+    """Does all work of a search on the calling thread, with its states in a folder. Raises UsageError. `lost` is the
+    message about a disk that is full or fails."""
 
     visited: StoredStates
     without_stores = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
@@ -268,7 +265,7 @@ class DiskCarrier(Carrier):
             if self.is_out_of_time():
                 return False
             self.runner.optimize_for(context.expanded, context.deadline)
-        if time.monotonic() - self._kept_at > self.options.seconds_between_checkpoints:
+        if time.monotonic() - self._kept_at > 60 * self.options.minutes:
             self._write_checkpoint()
         return True
 

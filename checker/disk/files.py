@@ -41,9 +41,7 @@ class DamagedError(Exception):
 
 class Folder:
     """The folder of one search, locked while it is open. `used` are the bytes of its columns, `most` their maximum.
-
-    Raises UsageError if the folder cannot be written, or another process uses it.
-    """
+    Raises UsageError if the folder cannot be written, or another process uses it."""
 
     def __init__(self, path: Path, option: str) -> None:
         self.path = path
@@ -205,10 +203,8 @@ class Folder:
 
 
 class Column:
-    """The `count` numbers of one kind in a file, in the order in which they were appended.
-
-    With a `size` in bytes, the file is that of an earlier run.
-    """
+    """The `count` numbers of one kind in a file, in the order in which they were appended. With a `size` in bytes, the
+    file is that of an earlier run."""
 
     def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
         self.folder = folder
@@ -310,7 +306,6 @@ class Column:
 
 @contextlib.contextmanager
 def _opened(path: Path, flags: int) -> Iterator[int]:
-    """Open a file or folder for the block."""
     number = os.open(path, flags, 0o600)
     try:
         yield number

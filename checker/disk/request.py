@@ -10,7 +10,7 @@ MINUTES = 5.0
 
 @dataclass(frozen=True)
 class DiskRequest:
-    """The options of a search on disk. `room` and `seconds` are for tests."""
+    """The options of a search on disk. `room` is for tests."""
 
     folder: Path
     is_resumed: bool = False
@@ -19,15 +19,8 @@ class DiskRequest:
     """The minutes between checkpoints."""
     room: int | None = None
     """The number of states in memory (None: what the memory limit allows)."""
-    seconds: float | None = None
-    """The seconds between checkpoints; if given, `minutes` does not count."""
 
     @property
     def option(self) -> str:
         """The option that names the folder."""
         return "--resume" if self.is_resumed else "--disk"
-
-    @property
-    def seconds_between_checkpoints(self) -> float:
-        """The time after which a checkpoint is written within a level."""
-        return 60 * self.minutes if self.seconds is None else self.seconds

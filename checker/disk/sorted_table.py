@@ -36,7 +36,6 @@ SLOTS_AHEAD = 32
 
 
 def _home(mixed: Value, base: Value, scale: Value) -> Value:
-    """The slot that a hash chooses."""
     return unsigned_shift((unsigned_shift(mixed, 32) - base) * scale, 32)
 
 

@@ -154,10 +154,8 @@ class KnownStates:
         self.table.fill(0)
 
     def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
-        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes.
-
-        Yields batches: states, numbers counted from `low`, hashes. The arrays are reused.
-        """
+        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes. Yields batches:
+        states, numbers counted from `low`, hashes. The arrays are reused."""
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
         while slot < self._end:
@@ -251,8 +249,7 @@ class SortedRun:
             yield int(first), int(last)
 
     def pieces(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states in the blocks first..last-1, in batches, each with the position of its first state. The array is
-        reused."""
+        """The states in the blocks first..last-1, in batches, with the position of the first. The array is reused."""
         end = min(self.count, last * BLOCK)
         most = max(BLOCK, PIECE_BYTES // (8 * self.words))
         buffer: NDArray[np.uint64] = np.empty(most * self.words, np.uint64)
@@ -310,8 +307,7 @@ class Level:
         self.parents.append(parents)
 
     def pieces(self, first: int = 0) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states from position `first` on, in batches, with the position of the first state. The array is
-        reused."""
+        """The states from position `first` on, in batches, with the position of the first. The array is reused."""
         assert self.states is not None
         buffer: NDArray[np.uint64] = np.empty(min(PIECE, self.count) * self.words, np.uint64)
         for at in range(first, self.count, PIECE):
@@ -429,9 +425,7 @@ class StoredStates:
 
     def add(self, batch: Batch, size: int, offset: int) -> None:
         """Add the successors that a batch keeps to the draft, where they are new to memory. Raises Full, DiskError.
-
-        `offset` is the position of the batch's first predecessor in its level.
-        """
+        `offset` is the position of the batch's first predecessor in its level."""
         if self.draft is None:
             self.draft, self._written = Level.new(self.folder, self.words, self.step_kind), self.known.count
         if self.candidates + size > MOST_OF_LEVEL:
@@ -452,10 +446,8 @@ class StoredStates:
     def flush(self) -> None:
         """Write all candidates to the draft. Raises DiskError."""
         if self.draft is not None:
-            size = self.known.count - self._written
-            self.draft.append(
-                self.known.states(self._written, self.known.count), self._parents[:size], self._steps[:size]
-            )
+            states, size = self.known.states(self._written, self.known.count), self.known.count - self._written
+            self.draft.append(states, self._parents[:size], self._steps[:size])
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
@@ -482,7 +474,6 @@ class StoredStates:
             level.drop_states(self.folder)
 
     def _write_group(self) -> None:
-        """Write the candidates in memory as a group."""
         known, places = self.known, self.folder.column("places", np.uint32)
         group = SortedRun(self.words, self.folder.column("group", np.uint64), places)
         for states, numbers, hashes in known.drain(known.first, known.count):
@@ -495,10 +486,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- duplicates
 
     def close_level(self, is_stopped: Callable[[], bool]) -> bool:
-        """Remove the duplicates from the draft, and make it a level unless it is empty then.
-
-        Returns False, and changes nothing, if `is_stopped` says that the search has to stop.
-        """
+        """Remove the duplicates from the draft, and make it a level unless it is empty then. Returns False, and changes
+        nothing, if `is_stopped` says that the search has to stop."""
         self.flush()
         draft = self.draft
         if draft is None:
@@ -541,10 +530,8 @@ class StoredStates:
         return level
 
     def _distinct_among_groups(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """The draft without duplicates, if there are groups; None if the search is stopped.
-
-        The distinct states become a run. No state remains known in memory.
-        """
+        """The draft without duplicates, if there are groups; None if the search is stopped. The distinct states become
+        a run. No state remains known in memory."""
         self._write_group()
         ranges = max(1, round(draft.count / (SHARE_OF_RANGE**2 * self.known.room)))
         bounds = [ALL_HASHES * number // ranges for number in range(ranges + 1)]
@@ -576,10 +563,8 @@ class StoredStates:
         run: SortedRun,
         is_stopped: Callable[[], bool],
     ) -> bool:
-        """Write the distinct candidates with hashes low..high-1 to a run, and remove their bits from `gone`.
-
-        Returns False if the search is stopped.
-        """
+        """Write the distinct candidates with hashes low..high-1 to a run, and remove their bits from `gone`. Returns
+        False if the search is stopped."""
         known = self.known
         if not self._load_range(low, high, places):
             middle = (low + high) // 2
@@ -657,7 +642,6 @@ class StoredStates:
         return Level(self.words, states, parents, self.folder.reopened(description["steps"], self.step_kind))
 
     def _remember(self, states: NDArray[np.uint64], *, are_candidates: bool) -> None:
-        """Take states that files hold into memory."""
         size = len(states) // self.words
         kept = np.arange(size, dtype=np.uint32)
         batch = Batch(states, kept, kept, kept, hashes_of(states, self.words))

@@ -88,8 +88,7 @@ class KernelRunner:
     def expand(
         self, states: int, first: int, last: int, batch: Batch, fired: Counts, active: Buffer, results: KernelResults
     ) -> tuple[int, int]:
-        """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
-        count."""
+        """Expand states first..last-1 while the batch has room; return the next state, and the successor count."""
         before, after = self.buffers.before, self.buffers.after
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)

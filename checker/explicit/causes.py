@@ -61,8 +61,7 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """The states among first..last-1 that violate the property, and the states in which its failure is
-        permitted."""
+        """The states among first..last-1 that violate the property, and those in which its failure is permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -257,8 +256,7 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless an earlier (shorter) trace has the same cause, or a cause that is a part of
-    it."""
+    """Add a trace under its cause, unless an earlier (shorter) one has the same cause or a part of it as cause."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

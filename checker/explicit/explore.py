@@ -124,8 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop judging the decided properties of states (or, with `of_steps`, of steps), unless all violations are
-        counted."""
+        """Stop judging the decided properties of states (`of_steps`: of steps), unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -191,8 +190,7 @@ class Search:
 
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
-"""Limits of `first_states`: it stops after FIRST_LEVELS levels, or at the first level with at least MANY_OF_A_LEVEL
-states."""
+"""`first_states` stops after FIRST_LEVELS levels, or at the first with at least MANY_OF_A_LEVEL states."""
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:

@@ -54,8 +54,7 @@ PathTo = Callable[[int], StepPath]
 """A function that returns the path to the state with a given number."""
 
 CHUNK = 1 << 14
-"""The most states that are processed before the search looks at the clock, and checks which further states have become
-possible."""
+"""The most states between two looks at the clock and at which further states have become possible."""
 
 
 class LimitError(Exception):
@@ -129,7 +128,6 @@ class WholeSearch:
                 yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
 
     def _states(self, numbers: Numbers) -> NDArray[np.uint64]:
-        """The packed states with these numbers, concatenated."""
         words = self.stores[0].words
         if not len(self.owners):
             return self.stores[0].states[: self.count * words].reshape(-1, words)[numbers]
@@ -141,7 +139,6 @@ class WholeSearch:
         return states
 
     def _numbers(self, states: NDArray[np.uint64]) -> Numbers:
-        """The numbers of these packed states."""
         numbers: Numbers = np.full(len(states) // self.stores[0].words, -1)
         for store, of_store in zip(self.stores, self.numbers, strict=True):
             places = store.places_of(states)
@@ -270,8 +267,7 @@ class Graph:
         return len(self.nodes)
 
     def components(self, alive: Marks) -> NDArray[np.uint32]:
-        """The strongly connected component of each node, numbered from 1; 0 for nodes outside `alive`. Raises
-        LimitError."""
+        """Each node's strongly connected component, numbered from 1; 0 for nodes outside `alive`. Raises LimitError."""
         component, orders, lows, stack, path = (np.zeros(self.count, np.uint32) for _ in range(5))
         cursors, saved = np.zeros(self.count, np.int64), np.zeros(5, np.int64)
         run = as_machine_code(walks.components)
@@ -346,10 +342,8 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
     parents = np.arange(graph.count, dtype=np.uint32)
     if kind in (Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS):
         return Ways(np.ones(graph.count, np.bool_), depths, parents)
-    if kind is Kind.EVENTUALLY:
-        entries = np.flatnonzero(graph.nodes < len(context.starts))
-    else:
-        entries = np.flatnonzero(premise[graph.nodes])
+    is_initial = graph.nodes < len(context.starts)
+    entries = np.flatnonzero(is_initial if kind is Kind.EVENTUALLY else premise[graph.nodes])
     alive, reached = np.ones(graph.count, np.bool_), np.zeros(graph.count, np.bool_)
     queue = np.zeros(graph.count, np.uint32)
     depths_of_entries = depths[entries].copy()
@@ -403,7 +397,6 @@ class FairLoops:
         return int(nodes[np.argmin(self.ways.depths[nodes])])
 
     def _path_to(self, node: int) -> StepPath:
-        """The path to a node."""
         steps: list[int] = []
         while (before := int(self.ways.parents[node])) != node:
             low, high = self.graph.offsets[before : before + 2]
@@ -471,7 +464,6 @@ class ClosedWalk:
 
 
 def _bits(row: NDArray[np.uint64]) -> list[int]:
-    """The numbers of the bits of a row that are 1."""
     return [bit for bit in range(64 * len(row)) if int(row[bit // 64]) >> bit % 64 & 1]
 
 
@@ -499,12 +491,7 @@ def judge_whole(carrier: Carrier, path: PathTo) -> None:
         except LimitError as limit:
             # The search itself is complete.
             context.result.stopped = None
-            work = (
-                "the states are looked for from which it can become true"
-                if prop.kind is Kind.ALWAYS_POSSIBLE
-                else "endless behaviours without it are looked for"
-            )
-            context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {work}")
+            context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {_work(prop, 'are')}")
 
 
 def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) -> Findings:
@@ -533,9 +520,10 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
         return f"a verdict needs every reachable state, and {left:,} {were} not expanded"
     if prop.name in context.judged:
         return context.judged[prop.name].unjudged
-    work = (
-        "the states were looked for from which it can become true"
-        if prop.kind is Kind.ALWAYS_POSSIBLE
-        else "endless behaviours without it were looked for"
-    )
-    return f"the search ended before {work}"
+    return f"the search ended before {_work(prop, 'were')}"
+
+
+def _work(prop: Property, are: str) -> str:
+    if prop.kind is Kind.ALWAYS_POSSIBLE:
+        return f"the states {are} looked for from which it can become true"
+    return f"endless behaviours without it {are} looked for"

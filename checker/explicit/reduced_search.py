@@ -103,10 +103,8 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """Leave out findings after the first point where a range may be left, because steps may be missing there.
-
-    Every earlier state was reached and judged, so no shorter path leads to the findings that are kept.
-    """
+    """Leave out findings after the first point where a range may be left, because steps may be missing there. Every
+    earlier state was reached and judged, so no shorter path leads to the findings that are kept."""
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)

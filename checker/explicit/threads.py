@@ -129,8 +129,7 @@ class Shards:
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of the state at position `local` of a shard, where positions count the shard's states with numbers
-        from `first` on."""
+        """The number of the state at position `local` among a shard's states with numbers from `first` on."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:

@@ -36,8 +36,7 @@ FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
 SPARE = 8
-"""A full table becomes four times as large if the new table takes at most 1/SPARE of the memory, and otherwise twice as
-large."""
+"""A full table grows fourfold if the new one takes at most 1/SPARE of the memory; otherwise it doubles."""
 
 
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:

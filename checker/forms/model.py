@@ -229,8 +229,7 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the name of the property whose failure is shown as a history: the first declared one with the gravest
-    verdict."""
+    """Return the property whose failure is shown as a history: the first declared one with the gravest verdict."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:

@@ -128,10 +128,7 @@ def search_original(
     instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
 ) -> Original:
     """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants, and
-    find those that make no difference in the reached states.
-
-    Raises KeyboardInterrupt and Spent.
-    """
+    find those that make no difference in the reached states. Raises KeyboardInterrupt and Spent."""
     kernel = kernel_of(instance)
     hunt = _Hunt(instance, budget.limits(limits), kernel, report)
     exploration = hunt.run()
@@ -322,7 +319,8 @@ def _dropped(judgement: Judgement) -> str:
     dropped, guard = mutant.dropped, mutant.guard
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
     within = "" if dropped == guard else f"{inner} of {guard}"
-    return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
+    message = judgement.message.partition(";")[0].rpartition(": ")[2]  # without file, line and advice
+    return f"without {dropped}{within}{f' ({message})' if message else ''}"
 
 
 def outcome(original: Original, judgement: Judgement) -> str:
@@ -347,11 +345,6 @@ def outcome(original: Original, judgement: Judgement) -> str:
     return f"survives{'' if exploration.exhausted else f' to depth {exploration.judged}'}: {further}"
 
 
-def _short(message: str) -> str:
-    """Return an error message without the file and line at its beginning and the advice at its end."""
-    return message.partition(";")[0].rpartition(": ")[2]
-
-
 def _within(original: Original) -> str:
     exploration = original.exploration
     return "within these bounds" if exploration.exhausted else f"to depth {exploration.judged}"
@@ -369,10 +362,7 @@ def score_line(original: Original, judgements: Sequence[Judgement]) -> str:
         verb = "makes" if count[Fate.NO_DIFFERENCE] == 1 else "make"
         words.append(f"{count[Fate.NO_DIFFERENCE]} {verb} no difference {_within(original)}")
     words.append(f"{count[Fate.SURVIVES]} survive{'s' * (count[Fate.SURVIVES] == 1)}")
-    if count[Fate.UNDECIDED]:
-        words.append(f"{count[Fate.UNDECIDED]} undecided")
-    if count[Fate.NOT_ASKED]:
-        words.append(f"{count[Fate.NOT_ASKED]} not asked")
+    words += [f"{count[fate]} {fate.value}" for fate in (Fate.UNDECIDED, Fate.NOT_ASKED) if count[fate]]
     if len(judgements) < len(original.mutants):
         words.append(f"{len(original.mutants) - len(judgements)} not reached")
     return ", ".join(words) + (f"; {cut}" if cut else "")

@@ -93,10 +93,8 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
 
 
 def _only_counts_down(routine: ir.Routine, field: str) -> bool:
-    """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`.
-
-    Guards precede writes. Therefore a step has the same effect wherever the counter is above 0.
-    """
+    """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`. Guards
+    precede writes. Therefore a step has the same effect wherever the counter is above 0."""
     is_action = routine.mark is not None and routine.mark.kind is Kind.ACTION
     allowed: set[ir.Node] = set()
     for statement in routine.body:

@@ -57,8 +57,7 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts `found`; if proofs were tried and `in_range` is not established, also an open verdict on
-    `in_range`."""
+    """The verdicts `found`, with an open one on `in_range` if proofs were tried and it is not established."""
     is_tried = any(verdict.proof is not None or verdict.is_unproved or verdict.is_unattempted for verdict in found)
     is_judged = any(verdict.prop is IN_RANGE for verdict in found)
     if not is_tried or is_judged or how_in_range(proofs, exploration) is not Established.OPEN:

@@ -299,7 +299,7 @@ class _Proving:
             if why is None:
                 true_claims.append(claim)
             else:
-                self._lose(claim, Attempt(claim, every_length, why))
+                self._lose(Attempt(claim, every_length, why))
         return true_claims
 
     def _why_not_initially(self, claim: Property) -> str | None:
@@ -310,9 +310,9 @@ class _Proving:
         except ModelError as error:
             return str(error)
 
-    def _lose(self, claim: Property, attempt: Attempt) -> None:
-        if claim.kind is Kind.LEMMA:
-            self.found.lost[claim.name] = attempt
+    def _lose(self, attempt: Attempt) -> None:
+        if attempt.prop.kind is Kind.LEMMA:
+            self.found.lost[attempt.prop.name] = attempt
         else:
             self.found.attempts.append(attempt)
 
@@ -330,7 +330,7 @@ class _Proving:
             system = AbstractSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
             for prop in promises:
-                self._lose(prop, Attempt(prop, True, f"the unbounded abstraction cannot be built: {error}"))
+                self._lose(Attempt(prop, True, f"the unbounded abstraction cannot be built: {error}"))
             return
         claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
         induction = induct(
@@ -342,7 +342,7 @@ class _Proving:
             why = f"its proof rests on {IN_RANGE.name} for every length, which is not proved"
             for prop in self.properties:
                 if induction.kept.pop(prop.name, None) is not None:
-                    self._lose(prop, Attempt(prop, True, why))
+                    self._lose(Attempt(prop, True, why))
         self._conclude(induction, [*claims, *goals], started, every_length=True)
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
@@ -353,14 +353,14 @@ class _Proving:
                 system.read(claim.name)
                 readable.append(claim)
             except UnsupportedError as error:
-                self._lose(claim, Attempt(claim, True, f"the unbounded abstraction cannot evaluate it: {error}"))
+                self._lose(Attempt(claim, True, f"the unbounded abstraction cannot evaluate it: {error}"))
         return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
         """Note for every open property why Z3 cannot check the model."""
         for prop in self.open:
             if prop.every_length or not every_length:
-                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
+                self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
         """Prove by induction on the bounded transition system."""
@@ -408,15 +408,13 @@ class _Proving:
             is_wanted = name not in self.settled or (every_length and name in self.failing)
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
-                seconds = time.monotonic() - started
-                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
+                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, time.monotonic() - started)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
-                attempt = Attempt(by_name[name], every_length, "a step violates it", counterexample)
-                self._lose(by_name[name], attempt)
+                self._lose(Attempt(by_name[name], every_length, "a step violates it", counterexample))
         for name, answer in induction.unknown.items():
             if name not in self.found.proofs:
-                self._lose(by_name[name], Attempt(by_name[name], every_length, f"Z3 did not answer ({answer.value})"))
+                self._lose(Attempt(by_name[name], every_length, f"Z3 did not answer ({answer.value})"))
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:

@@ -284,8 +284,7 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks, from which elements are taken, the largest block first, until the group of permutations is small
-    enough."""
+    """The blocks, after taking elements from the largest until the group of permutations is small enough."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

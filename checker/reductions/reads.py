@@ -22,8 +22,7 @@ MOST_VALUES = 64
 """The most values of a field for which facts are kept."""
 
 Index = ir.Variable | ir.Loop
-"""The origin of an index: a parameter to which nothing assigns, the variable of a generator, or the number of a
-loop."""
+"""The origin of an index: a parameter without assignments, a generator's variable, or the number of a loop."""
 
 Indices = tuple[Index | None, ...]
 """The origins of the indices of a cell; None for an index of any other origin."""
@@ -77,8 +76,7 @@ class Reads:
 
     @property
     def judges(self) -> list[ir.Routine]:
-        """The functions that judge states and steps, or that end or bound a search (properties, @terminal,
-        @constraint)."""
+        """The functions that judge states and steps, or end or bound a search (properties, @terminal, @constraint)."""
         functions = [*self.instance.model.terminals, *self.instance.model.constraints]
         for prop in self.instance.properties:
             functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
@@ -121,8 +119,7 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one that surely ends the function; return whether there is such a
-        statement."""
+        """Read statements in order, up to one that surely ends the function; return whether there is one."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -319,8 +316,7 @@ class _Reading:
         return self.also(self.said(condition, truth).items())
 
     def said(self, condition: ir.Expression, truth: bool) -> Facts:
-        """For some cells, the values with which a condition can have this truth value; other cells may have any
-        value."""
+        """For some cells, the values with which a condition can have this truth value; others may have any value."""
         if self.determined.truth(condition) is not None:
             return {}
         match condition:

@@ -269,8 +269,7 @@ class _Reading:
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
-        """Note that two values have one sort, because they are compared, or because one is stored where the other is
-        read."""
+        """Note that two values have one sort: they are compared, or one is stored where the other is read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
         elif isinstance(left, int) and isinstance(right, Node):

@@ -106,8 +106,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file. If there is no file, the content is made, and kept if possible and if it
-    `is_whole`."""
+    """The content of a cache file. Without a file, the content is made, and kept if possible and if it `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()
@@ -123,10 +122,8 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
-    """Open the folder of a file; with `is_made`, create it and the cache first. Raises NotPrivateError, OSError.
-
-    The cache itself may be a symbolic link; the folders in it may not.
-    """
+    """Open the folder of a file; with `is_made`, create it and the cache first. Raises NotPrivateError, OSError. The
+    cache itself may be a symbolic link; the folders in it may not."""
     if is_made:
         path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:

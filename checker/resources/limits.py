@@ -103,8 +103,7 @@ def resident(*, with_files: bool = False) -> int:
 
 
 MOST_THREADS_FOR_A_CLUSTER = 8
-"""The most threads of a command for a cluster, which has one thread for each core, if the command line gives no
-number."""
+"""The most threads of a command for a cluster, one for each core, if the command line gives no number."""
 
 SECONDS_FOR_A_CLUSTER = 60.0
 """The time limit of a command for a cluster, if the command line gives none."""
@@ -201,9 +200,7 @@ def _is_finalizing(frame: FrameType | None) -> bool:
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
     """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals.
-
-    Blocks may be nested: after the inner block, the timer of the outer block continues.
-    """
+    Blocks may be nested: after the inner block, the timer of the outer block continues."""
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:

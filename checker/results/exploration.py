@@ -97,8 +97,7 @@ class Exploration:
     judged: int = 0
     """The depth to which every state was reached and judged."""
     stopped: str | None = None
-    """Why the search ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or
-    None."""
+    """Why it ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full); or None."""
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)

@@ -113,11 +113,6 @@ class KernelResults:
         return int(self._status[0])
 
     @property
-    def successors(self) -> int:
-        """The number of successors that the last call of the kernel made."""
-        return int(self._status[1])
-
-    @property
     def has_failed(self) -> bool:
         """Whether the kernel stopped because the model left a declared range."""
         return bool(self._status[2])

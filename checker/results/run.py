@@ -164,8 +164,7 @@ class Z3Agreement(Part):
         return self.result.stopped
 
     def lines(self, run: Run, /) -> list[str]:
-        """The lines in the detailed results: the depth to which the engines agree, and the depth that Z3 has
-        checked."""
+        """The lines in the detailed results: how far the engines agree, and how far Z3 has checked."""
         return ["", self._agreement(run), *unrolled_lines(self.result)]
 
     def screen_lines(self, run: Run, width: int, /) -> list[str]:

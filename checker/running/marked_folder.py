@@ -85,13 +85,12 @@ class MarkedFolder:
                 raise UsageError(f"{marker}: too large to be a file of isrcheck; {self.cure}")
             content = json.loads(marker.read_bytes())
             version, files = content["version"], content["files"]
-            is_ours = content["isrcheck"] == self.what and isinstance(files, list)
+            if content["isrcheck"] != self.what or not isinstance(files, list) or type(version) is not int:
+                raise ValueError
         except FileNotFoundError:
             return []
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(f"{marker}: damaged, or not written by isrcheck; {self.cure}") from None
-        if not is_ours or type(version) is not int:
-            raise UsageError(f"{marker}: damaged, or not written by isrcheck; {self.cure}")
         if version > self.version:
             raise UsageError(f"{folder}: written by a newer isrcheck ({self.what} version {version}); {self.cure}")
         return [name for name in files if isinstance(name, str) and self.ours.fullmatch(name)]

@@ -64,8 +64,7 @@ QUIET = 1.0
 """Progress is reported only after this many seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""A function that returns the kernel of an instance; before it compiles a kernel, it calls its second argument with a
-message."""
+"""Returns the kernel of an instance; before it compiles one, it calls its second argument with a message."""
 
 
 @dataclass(frozen=True)

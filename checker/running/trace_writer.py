@@ -57,8 +57,7 @@ class TraceWriter:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace and return the path of its file; None if no folder was given, or if this or an earlier write
-        failed."""
+        """Write a trace and return its path; None without a folder, or if this or an earlier write failed."""
         try:
             return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:

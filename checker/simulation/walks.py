@@ -60,8 +60,7 @@ class Tally:
     ended: int = 0
     """The number of walks that ended early, in a state without a step within the constraint."""
     enabled: NDArray[np.int64]
-    """For each action, the number of visited states in which it had a step, and in `taken` how often the walks took
-    it."""
+    """For each action, in how many visited states it had a step, and in `taken` how often the walks took it."""
     taken: NDArray[np.int64]
     seen: dict[str, NDArray[np.bool_]]
     """By field, for each declared value, the least one first, whether a visited state had it."""
@@ -334,8 +333,7 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """The first of the shortest paths to the states or steps that the kernel counted in these rows; None if it
-        counted none."""
+        """The first of the shortest paths to the states or steps that the kernel counted in these rows, if any."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 

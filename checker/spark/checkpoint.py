@@ -122,8 +122,7 @@ class Checkpoints:
         return content
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
-        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if the checkpoint is
-        damaged."""
+        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if it is damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]

@@ -47,8 +47,7 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class StoredLevel:
-    """A level of the search: its states in order, by chunk; the size of each chunk; and how many states each step
-    discovered."""
+    """A level: its states in order, by chunk; the size of each chunk; how many states each step discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
@@ -104,14 +103,11 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to these states and keep them, in case Spark is lost later.
-
-        Raises SparkLostError.
-        """
+        """Fetch the paths to these states and keep them, in case Spark is lost later. Raises SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
         for number in steps:
-            depth = self._depth(number)
+            depth = bisect_right(self.firsts, number) - 1
             wanted[depth][number] = number - self.firsts[depth]
         at: dict[int, int] = {}
         for depth in range(max(wanted, default=0), 0, -1):
@@ -127,9 +123,6 @@ class PartitionedStates:
         """The position of the initial state, and the numbers of the steps, of the path to a state."""
         self.find_paths([number])
         return self.paths[number]
-
-    def _depth(self, number: int) -> int:
-        return bisect_right(self.firsts, number) - 1
 
     def _links(self, depth: int, places: Iterable[int]) -> dict[int, Link]:
         level = self.levels[depth]
@@ -259,9 +252,8 @@ class SparkCarrier(Carrier):
         for chunk in chunks:
             context.result.generated += chunk.generated
             context.fired += np.array(chunk.fired)
-            context.results.add(
-                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first)
-            )
+            results = KernelResults.of(len(context.properties), chunk.results)
+            context.results.add(results, partial(operator.add, first))
         # The results of the steps count even if there is no room for their successors.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
@@ -300,9 +292,8 @@ class SparkCarrier(Carrier):
         offsets = self.visited.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is judged"
         for offset, chunk in zip(offsets, self.chunks, strict=False):
-            self.context.results.add(
-                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first + offset)
-            )
+            results = KernelResults.of(len(self.context.properties), chunk.results)
+            self.context.results.add(results, partial(operator.add, first + offset))
         self._find_paths()
 
     # ------------------------------------------------------------------------------------------------- checkpoints
@@ -334,8 +325,7 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of all levels in the checkpoint at depth `last`, by shard, so that the search can
-        continue."""
+        """Load the states of all levels in the checkpoint at depth `last`, by shard, to continue the search."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
@@ -362,20 +352,17 @@ def explore_on_spark(
     count_all: bool,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
-    """Search an instance within limits, which do not include the time to start Spark.
-
-    Raises UsageError. If Spark fails during the search, the result covers the search until then.
-    """
+    """Search an instance within limits, which do not include the time to start Spark. Raises UsageError. If Spark fails
+    during the search, the result covers the search until then."""
     require_same(session)
     request, spread = SearchRequest(count_all=count_all), None
 
     def search_with(kernel: Kernel, limits: Limits) -> Exploration:
         nonlocal spread
         if options.mode is Mode.SEARCH:
-            carrier = SparkCarrier(
-                SearchContext(instance, limits, kernel, request, report), session, options.checkpoint
-            )
-            exploration = Search(carrier.context, carrier).run()
+            context = SearchContext(instance, limits, kernel, request, report)
+            carrier = SparkCarrier(context, session, options.checkpoint)
+            exploration = Search(context, carrier).run()
             division = Mode.SEARCH, session.master, carrier.spark.defaultParallelism, carrier.shards
             spread = SparkSummary(*division, shuffled=carrier.shuffled, taken_up=carrier.taken_up, lost=carrier.lost)
             return exploration

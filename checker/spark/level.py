@@ -79,8 +79,6 @@ class Ordered:
 
 
 class _Work:
-    """The objects that a task needs to run the kernel."""
-
     def __init__(self, level: LevelTask) -> None:
         self.instance, kernel = level.subject.instance(), level.subject.kernel()
         self.words = kernel.layout.words

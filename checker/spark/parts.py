@@ -69,8 +69,7 @@ class PartTask:
     depth: int | None
     memory: int
     deadline: float | None
-    """When the searches must end, as a time of day (time.time), because executors share no other clock; None: no
-    limit."""
+    """When the searches must end, by time.time, because executors share no other clock; None: no limit."""
     watched: tuple[str, ...]
     """The names of the properties to judge."""
     deadlock: bool

@@ -12,8 +12,7 @@ class SparkOptions:
     """The user's settings for a Spark session."""
 
     master: str | None = None
-    """The address of Spark's master; None: that of spark-submit or spark-defaults.conf, or else every core of this
-    machine."""
+    """Spark's master; None: that of spark-submit or spark-defaults.conf, or else every core of this machine."""
     conf: tuple[tuple[str, str], ...] = ()
     executor_memory: int | None = None
     """The memory of each executor, in bytes."""

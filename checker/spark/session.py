@@ -288,7 +288,6 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
 
 
 def _user_settings(options: SparkOptions, submitted: bool) -> dict[str, str]:
-    """The user's settings, as entries of Spark's configuration."""
     settings = dict(options.conf)
     if options.master is not None:
         settings["spark.master"] = options.master
@@ -381,8 +380,7 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear PySpark's variables: they alone hold Java's input open, and Java ends when its
-    input is closed."""
+    """If Java fails to start, clear PySpark's variables, which hold Java's input open: Java ends when it is closed."""
     try:
         yield
     except BaseException as error:
@@ -393,7 +391,6 @@ def _nothing_held() -> Iterator[None]:
 
 
 def _end(gateway: Any) -> None:
-    """End the Java process of a gateway; kill it if that takes too long."""
     process: subprocess.Popen[bytes] = gateway.proc
     try:
         with contextlib.suppress(Exception):

@@ -28,8 +28,7 @@ STATE = "state"
 
 @dataclass(frozen=True)
 class Blob:
-    """A decoded Arrow batch: a flat array of states, `words` words each; columns with one number per state;
-    metadata."""
+    """A decoded Arrow batch: a flat array of states, `words` words each; columns with a number per state; metadata."""
 
     words: int
     states: NDArray[np.uint64]

@@ -47,10 +47,8 @@ USUAL_PROTOCOL = "2.1"
 
 @dataclass(frozen=True)
 class Axis:
-    """A varied key as typed, and the entry of the model that the key sets (None: the protocol).
-
-    `values` maps the text of each value to its number in the model, or to the name of the protocol.
-    """
+    """A varied key as typed, and the entry of the model that the key sets (None: the protocol). `values` maps the text
+    of each value to its number in the model, or to the name of the protocol."""
 
     key: str
     entry: str | None
@@ -116,8 +114,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message for a sweep of which no combination can be searched; `why` is the reason for the first
-    combination."""
+    """Return the message for a sweep that can search no combination; `why` is the reason for the first one."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -237,10 +234,8 @@ KERNELS = Kernels()
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
-    """Search one case and return its record. `signals` is not empty after Ctrl-C was pressed.
-
-    Raises KeyboardInterrupt; UsageError if the model differs in this process.
-    """
+    """Search one case and return its record. `signals` is not empty after Ctrl-C was pressed. Raises KeyboardInterrupt;
+    UsageError if the model differs in this process."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:
@@ -270,10 +265,8 @@ def words_of(judged: Sequence[Verdict]) -> dict[str, str]:
 
 
 def is_current(record: PlainData, case: Case, budget: Budget) -> bool:
-    """Whether a record still belongs to the case: a file with initial states may have changed since the search.
-
-    Raises Spent.
-    """
+    """Whether a record still belongs to the case: a file with initial states may have changed since the search. Raises
+    Spent."""
     if "instance" not in record:  # no search began
         return True
     instance = case.subject.instance()
@@ -319,13 +312,12 @@ def run_cases_on_spark(
         progress.subject = bar(total - len(cases) + done, total)
         progress.tell("on Spark", time.monotonic() - began)
 
-    for position, record in results_of(session, tasks, lambda case: _search(case, deadline), look):
+    def search(case: Case) -> PlainData:
+        return search_case(case if deadline is None else _within(case, max(0.0, deadline - time.time())))
+
+    for position, record in results_of(session, tasks, search, look):
         yield tasks[position].position, record
     progress.clear()
-
-
-def _search(case: Case, deadline: float | None) -> PlainData:
-    return search_case(case if deadline is None else _within(case, max(0.0, deadline - time.time())))
 
 
 def _within(case: Case, seconds: float | None) -> Case:

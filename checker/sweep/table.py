@@ -441,7 +441,6 @@ def _smallest_lines(smallest: FailingRow | None) -> list[str]:
 def _totals(swept: SweepTable) -> list[str]:
     words = Counter(row.word for row in swept.rows if row.run is not None)
     parts = [f"{words[word]:,} {word.value.removesuffix(' TO DEPTH')}" for word in Word if words[word]]
-    lines = []
     for word in (Word.NOT_APPLICABLE, Word.UNDECIDED):
         missing = [row for row in swept.rows if row.run is None and row.word is word and row.why != NOT_SEARCHED]
         if missing:

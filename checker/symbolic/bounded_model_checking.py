@@ -122,8 +122,8 @@ class _BoundedModelChecker:
                 if not self._goes_on(depth):
                     self.result.exhausted = True
                     return
-            self.report(depth, began - self.started, len(self.circuit.left))
             self.nodes = len(self.circuit.left)
+            self.report(depth, began - self.started, self.nodes)
             self._ask(depth, expands=depth < bound)
             self.nodes = len(self.circuit.left)
             self.result.judged = depth
@@ -306,10 +306,8 @@ class _BoundedModelChecker:
         return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
     def _least(self, goal: Goal, literal: int, depth: int, values: Values) -> StepPath:
-        """The least path to a goal, choosing at each position the first possible initial state or step.
-
-        For goals that only have to be reached, any path is enough.
-        """
+        """The least path to a goal, choosing at each position the first possible initial state or step. For goals that
+        only have to be reached, any path is enough."""
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.path(depth, values.holds)
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)
@@ -341,10 +339,8 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Which adjacent steps are independent: neither step writes a cell that the other step reads or writes.
-
-    With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
-    """
+    """Which adjacent steps are independent: neither step writes a cell that the other step reads or writes. With
+    `with_errors`, cells that decide whether a step leaves a declared range count as read, too."""
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {

@@ -77,7 +77,6 @@ class Evaluator:
         self.error = FALSE
 
     def _here(self) -> int:
-        """The path condition of the current point."""
         frame = self.frame
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
@@ -211,10 +210,8 @@ class Evaluator:
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property of one state or two, and whether its evaluation leaves a declared range.
-
-        `taken` gives for each action, by position, whether it was taken.
-        """
+        """The truth of a property of one state or two, and whether its evaluation leaves a declared range. `taken`
+        gives for each action, by position, whether it was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -333,8 +330,7 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """Use the cells and values of the `then` side where the condition holds; elsewhere keep the current cells and
-        values."""
+        """Where the condition holds, use the cells and values of the `then` side; elsewhere keep the current ones."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -418,8 +414,7 @@ class Evaluator:
                 assert_never(expression)
 
     def _decided(self, values: Iterator[Value], count: int, *, is_and: bool) -> Value:
-        """The value of an `and` (or an `or`) of `count` operands: the first operand that is false (true), or the last
-        one."""
+        """The first of `count` operands of an `and` (`or`) that is false (true), or the last one."""
         frame = self.frame
         branch = frame.branch
         passed: list[tuple[int, Value]] = []
@@ -527,9 +522,7 @@ class Evaluator:
         condition: int = TRUE,
     ) -> Iterator[int]:
         """Give the variables of generators each possible combination of their numbers, and yield its condition.
-
-        `around` is the path condition of the fold, which each value of the fold may narrow.
-        """
+        `around` is the path condition of the fold, which each value of the fold may narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

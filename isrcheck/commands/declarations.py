@@ -84,8 +84,7 @@ def integer(option: str, text: str) -> int:
 
 
 def memory(option: str, text: str) -> int:
-    """Return the number of bytes of a memory size such as `8G`, `512M` or `1.5GiB`. Raises UsageError for any other
-    text."""
+    """Return the bytes of a memory size such as `8G`, `512M` or `1.5GiB`. Raises UsageError for any other text."""
     stripped = text.strip().upper().removesuffix("IB").removesuffix("B")
     unit = stripped[-1:] if stripped[-1:] in "KMGT" else ""
     try:
@@ -243,8 +242,7 @@ class Subcommand:
     description: str = ""
     """The text at the beginning of the subcommand's help."""
     takes_rest: bool = False
-    """Whether words that are not options of the subcommand are left to the model, whose configuration entries are
-    options."""
+    """Whether other words than the subcommand's options are left to the model, whose entries are options."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,8 +261,7 @@ class Command:
     """The kinds of errors, in addition to UsageError, that the user's input can cause."""
 
     def parser(self, words: Sequence[str] | None = None) -> Parser:
-        """Return the parser of the command, with the options of the subcommands named in `words` (None: of all
-        subcommands)."""
+        """Return the command's parser, with the options of the subcommands named in `words` (None: of all)."""
         parser = Parser(
             prog=self.name,
             description=self.description,
@@ -307,8 +304,7 @@ class Command:
         return module.run, argparse.Namespace(**values, rest=tuple(rest), reserved=("--help", "--version", *long))
 
     def run(self, words: Sequence[str], began: float | None = None) -> int:
-        """Run the command and return its exit code. `began` is the time of its start by time.monotonic() (default:
-        now)."""
+        """Run the command; return its exit code. `began` is its start by time.monotonic() (default: now)."""
         began = time.monotonic() if began is None else began
 
         def work(_signals: list[int]) -> int:

@@ -7,8 +7,7 @@ DIFFERENT = 1
 """The exit code if two compared traces differ."""
 
 USAGE = 2
-"""The exit code for bad input, or for output that cannot be written: one line says what is wrong, where, and the
-cure."""
+"""The exit code for bad input or unwritable output: one line says what is wrong, where, and the cure."""
 
 UNDECIDED = 3
 """The exit code if there is no verdict: a limit was reached, an engine was lost, or evidence is lacking."""

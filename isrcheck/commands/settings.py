@@ -123,8 +123,7 @@ def words_of_name(target: str, instance: Instance) -> list[str]:
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """Return the words of a command line that set every entry whose value differs from the default, and swap
-    actions."""
+    """Return the words of a command line that swap actions, and set every value that differs from the default."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

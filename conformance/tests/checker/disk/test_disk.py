@@ -313,7 +313,7 @@ def test_a_search_that_is_killed_can_be_resumed(
     """Killed eight times, before or in the middle of operations on files: the counts and paths are the same."""
     monkeypatch.setattr(carrier_module, "SHARE_FOR_CHECKPOINTS", 1e9)
     chance, folder = random.Random(7), tmp_path / "a"
-    search = partial(small.on_disk, folder, room=1500, seconds=0.01)
+    search = partial(small.on_disk, folder, room=1500, minutes=0.01 / 60)
 
     def killed(number: int) -> None:
         kill_before_operation(number)
