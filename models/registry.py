@@ -103,7 +103,7 @@ def load(name: str) -> tuple[Model, str | None]:
 
 
 def is_registered(model: Model) -> bool:
-    """Whether the name of this model loads this very model; the model of a file may bear the name of a registered one."""
+    """Whether the name of this model loads this very model: a file may define a model with a registered name."""
     try:
         return load(model.name)[0] is model
     except UsageError:
