@@ -39,9 +39,9 @@ const askedFor = (() => {
     return same.length ? same : having((one) => one === "");
   }
 
-  // Chooses in a filter what is asked for. A filter of which nothing is asked has its first option, which is no filter. What
-  // no single option says becomes an option, whose values are the bits of its mask: those of all that have the release, or
-  // none.
+  // Chooses the option of a filter that the text in the address names; without a text, the first option, which filters
+  // nothing. A text that no single option names becomes an option, whose mask has a bit for each option that contains the
+  // release, or no bit.
   function choose(select, text) {
     for (const one of [...select.options]) if (one.dataset.mask !== undefined) one.remove();
     const [any, ...options] = select.options;

@@ -38,7 +38,7 @@ addEventListener("DOMContentLoaded", () => {
     tell(found.length);
   }
 
-  // ---------------------------------------------------------------------------------------------- what the reader is told
+  // ---------------------------------------------------------------------------------------------- messages to the reader
 
   const titleOf = (select) => select.parentNode.querySelector("span").textContent;
 
@@ -53,8 +53,8 @@ addEventListener("DOMContentLoaded", () => {
     told.hidden = !lines.length;
   }
 
-  // What the address names and the table does not have makes no difference to the rows. The reader is told until they
-  // choose something.
+  // Names in the address that the table does not have make no difference to the rows. A message lists them until the reader
+  // chooses something.
   function tellUnknown(names) {
     unknown.hidden = !names.length;
     unknown.textContent = names.length

@@ -254,7 +254,7 @@ def _graph_file(_option: str, text: str) -> Path:
 
 
 _GRAPH_OPTIONS = (
-    Option("-o FILE", "graph: the file to write; .html, .dot or .graphml", _graph_file, field="output"),
+    Option("-o FILE", "graph: the file to write; .html, .dot or .graphml", _graph_file, destination="output"),
     Option("--fold FIELD,FIELD", "graph: show states with equal values of these fields as one node", _graph_fields),
     Option(
         "--at-most N",
@@ -503,7 +503,7 @@ _ATLAS = Form(
             "-o DIR",
             f"{ATLAS}: the folder for the pages; those of an earlier atlas are replaced",
             folder,
-            field="output",
+            destination="output",
         ),
     ),
     refusals={EVERYTHING_ELSE: f"{{typed}} does not go with {ATLAS}, which searches nothing; leave the option out"},

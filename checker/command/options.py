@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from isrcheck.checker.command import table
 from isrcheck.checker.disk.request import MINUTES, DiskRequest
 from isrcheck.checker.resources.limits import Limits, machine_memory
 from isrcheck.checker.spark.request import ENGINE, Mode, SparkOptions, SparkRequest
-from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
+from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, alike
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 
@@ -46,9 +46,15 @@ EVERYTHING_ELSE = "*"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form(Subcommand):
+class Form:
     """One form of the command. Its module has `run`, which gets `Options`, and a session or an `OpenSession`."""
 
+    name: str
+    """The name of the form in messages."""
+    module: str
+    """The full name of the module, which is imported only if the form is chosen."""
+    examples: tuple[str, ...] = ()
+    """Examples for the help, each a whole command."""
     word: str = ""
     """The first argument that selects the form; empty: other arguments select it."""
     usage: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +90,7 @@ class Form(Subcommand):
     @property
     def options(self) -> tuple[Option, ...]:
         """The options that only this form accepts."""
-        return tuple(replace(option, only=Only(frozenset({self.name}), self.goes_with)) for option in self.own)
+        return tuple(option._replace(only=Only(frozenset({self.name}), self.goes_with)) for option in self.own)
 
     @property
     def folder(self) -> Path:
@@ -209,7 +215,7 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
         allow_abbrev=False,
         description=DESCRIPTION,
     )
-    words = MODEL if form is None or not form.files else Option("[FILE ...]", form.files, field="target")
+    words = MODEL if form is None or not form.files else Option("[FILE ...]", form.files, destination="target")
     options = [option for option in _options(forms) if form is None or not form.refusal_of(option)]
     parser.add_options([words, *options])
     return parser
@@ -223,7 +229,7 @@ def _options(forms: Sequence[Form]) -> list[Option]:
             assert other.only is not None
             assert option.only is not None
             only = Only(other.only.forms | option.only.forms, other.only.refusal)
-            own[option.name] = replace(other, only=only, help=f"{other.help}; {option.help}")
+            own[option.name] = other._replace(only=only, help=f"{other.help}; {option.help}")
     reports = table.REPORTS if (CHECKER / "reports").is_dir() else ()
     return [*table.OPTIONS, *own.values(), *reports]
 

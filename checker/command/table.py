@@ -148,10 +148,10 @@ SPARK = (
 OPTIONS = (
     Option("--bound N", "search every behaviour of at most N steps (default: the whole state space)", steps),
     Option("--protocol P", "the protocol, for a model that has several", name),
-    Option("--set NAME=VALUE", "set a configuration entry", field="settings", is_repeated=True),
-    Option("--switch NAME=VALUE", "set a protocol switch", field="switches", is_repeated=True),
-    Option("--swap ACTION=P", "use ACTION as in protocol P", field="swaps", is_repeated=True),
-    Option("--continue", "do not stop at a violation; count all violating states", field="count_all"),
+    Option("--set NAME=VALUE", "set a configuration entry", destination="settings", is_repeated=True),
+    Option("--switch NAME=VALUE", "set a protocol switch", destination="switches", is_repeated=True),
+    Option("--swap ACTION=P", "use ACTION as in protocol P", destination="swaps", is_repeated=True),
+    Option("--continue", "do not stop at a violation; count all violating states", destination="count_all"),
     Option(
         "--memory SIZE", "memory limit, such as 8G (default: half of the memory of the machine or container)", memory
     ),
@@ -186,7 +186,7 @@ OPTIONS = (
         "visit every state: keep the values of cells that nothing reads again, and exchange no symmetric elements",
         only=WITH_A_MODEL,
     ),
-    Option("--json", "print one JSON object instead of text", field="as_json"),
+    Option("--json", "print one JSON object instead of text", destination="as_json"),
     Option(
         "--no-deadlock",
         "do not report states without a step (as TLC's -deadlock); a model says where it may end with @terminal",
@@ -209,7 +209,11 @@ OPTIONS = (
         ),
     ),
     Option(
-        "--out DIR", "folder for traces (default: ./counterexamples)", folder, field="folder", default="counterexamples"
+        "--out DIR",
+        "folder for traces (default: ./counterexamples)",
+        folder,
+        destination="folder",
+        default="counterexamples",
     ),
     Option("--config FILE", "one of Kafka's .properties files", path, is_repeated=True),
     *(Option(f"--{role} FILE", f"{role} settings file", path, is_repeated=True) for role in ROLES),

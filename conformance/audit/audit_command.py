@@ -45,7 +45,7 @@ OPTIONS = (
         "DIR ...",
         "the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
         path,
-        field="folders",
+        destination="folders",
     ),
     Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
     Option(

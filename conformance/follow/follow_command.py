@@ -35,7 +35,7 @@ OPTIONS = (
         "LOG ...",
         "a log of events or of observations, or a folder of logs; several logs are reported in one line each",
         path,
-        field="files",
+        destination="files",
     ),
     Option(
         "--model",

@@ -30,7 +30,7 @@ from isrcheck.traces.lanes.scene import listed
 BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 
 OPTIONS = (
-    Option("[FILE ...]", "a trace, or a folder of traces", path, field="files"),
+    Option("[FILE ...]", "a trace, or a folder of traces", path, destination="files"),
     Option("--walks N", "replay N random walks of the model instead", count),
     Option("--steps N", "number of steps of each walk (default: %(default)s)", count, default=30),
     Option("--seed N", "seed of the first walk (default: %(default)s)", integer, default=0),

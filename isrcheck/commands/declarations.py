@@ -9,10 +9,8 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from dataclasses import field as declared
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from isrcheck.commands.program import guarded, print_lines, product
 from isrcheck.models.messages import UsageError
@@ -119,16 +117,14 @@ def name(option: str, text: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ options
 
 
-@dataclass(frozen=True)
-class Only:
+class Only(NamedTuple):
     """The forms of `check` that accept an option, and the error message for any other form."""
 
     forms: frozenset[str]
     refusal: str
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option or argument of a command. An option without a value or choices is a flag."""
 
     typed: str
@@ -150,24 +146,27 @@ class Option:
     """The name of a group of options of which only one may be typed."""
     group: str = ""
     """The heading in the help below which the option is listed."""
-    field: str = ""
+    destination: str = ""
     """The name of the option's value in the parsed arguments; by default, the option's own name."""
     only: Only | None = None
     """The forms of `check` that accept the option; None: all forms that do not refuse it."""
-    name: str = declared(init=False)
-    """The longest name, such as `--out`; for an argument, its name in the help."""
-    metavar: str | None = declared(init=False)
-    """The name of the value in the help, such as DIR; None for a flag."""
 
-    def __post_init__(self) -> None:
+    @property
+    def name(self) -> str:
+        """The longest name, such as `--out`; for an argument, its name in the help."""
         *names, last = self.typed.replace("[", "").replace("]", "").removesuffix(" ...").split()
-        is_option = self.typed.startswith("-")
-        has_value = is_option and not last.startswith("-")
-        name = names[-1] if has_value else last
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "metavar", self.typed.split()[-1] if has_value else None if is_option else last)
-        if not self.field:
-            object.__setattr__(self, "field", name.lstrip("-").replace("-", "_").lower())
+        return names[-1] if names and not last.startswith("-") else last
+
+    @property
+    def metavar(self) -> str | None:
+        """The name of the value in the help, such as DIR; None for a flag."""
+        last = self.typed.split()[-1]
+        return self.name if not self.typed.startswith("-") else None if last.startswith("-") else last
+
+    @property
+    def field(self) -> str:
+        """The name of the option's value in the parsed arguments."""
+        return self.destination or self.name.lstrip("-").replace("-", "_").lower()
 
     @property
     def is_flag(self) -> bool:
@@ -223,16 +222,15 @@ def alike(option: str, options: Iterable[str]) -> str | None:
 # ---------------------------------------------------------------------------------------------- subcommands, commands
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subcommand:
-    """A subcommand, or a form of `check`: one way to use a command.
+class Subcommand(NamedTuple):
+    """A subcommand: one way to use a command.
 
-    Its module is imported only when it is chosen. The module's function `run` does the work. That of a subcommand also
-    has `OPTIONS`, and perhaps `NOTES`, lines that its help shows above the examples.
+    Its module is imported only when it is chosen. The module has the function `run`, which does the work, `OPTIONS`,
+    and perhaps `NOTES`, lines that the help shows above the examples.
     """
 
     name: str
-    """The word that selects the subcommand; for a form of `check`, its name in messages."""
+    """The word that selects the subcommand."""
     module: str = ""
     """The full name of the module; empty: the word is only listed here, and starts another command."""
     help: str = ""
@@ -245,8 +243,7 @@ class Subcommand:
     """Whether other words than the subcommand's options are left to the model, whose entries are options."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """A command that has subcommands."""
 
     name: str
@@ -335,12 +332,11 @@ class _ModelNames:
         return ", ".join(registry.names())
 
 
-MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", field="target")
+MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", destination="target")
 """The argument that names a model. Models are imported only for the help text, which lists them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelArguments:
+class ModelArguments(NamedTuple):
     """The model and the configuration that a command line names."""
 
     command: str

@@ -13,8 +13,8 @@ from isrcheck.traces.format import files
 from isrcheck.traces.terminal import diff
 
 OPTIONS = (
-    Option("A", "a trace written by check", path, field="first"),
-    Option("B", "another trace of the model, perhaps of another protocol or configuration", path, field="second"),
+    Option("A", "a trace written by check", path, destination="first"),
+    Option("B", "another trace of the model, perhaps of another protocol or configuration", path, destination="second"),
     MODEL,
     Option("--full", "every field of the common states"),
     *LOOK,

@@ -27,7 +27,7 @@ OPTIONS = (
     Option("--set NAME=VALUE", "set an entry", is_repeated=True),
     Option("--switch NAME=VALUE", "set a switch", is_repeated=True),
     Option("--swap ACTION=P", "use the action of protocol P", is_repeated=True),
-    Option("--from FILE", "continue from the end of this trace", path, field="origin"),
+    Option("--from FILE", "continue from the end of this trace", path, destination="origin"),
     Option(
         "--step I",
         "continue from this step; the later steps can be redone",

@@ -45,7 +45,7 @@ OPTIONS = (
     Option(
         "[ID ...]",
         "a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)",
-        field="failures",
+        destination="failures",
     ),
     Option("-o --out DIR", "the folder for the pages", path, is_required=True),
     Option("--force", "write into a folder that has files, and replace pages"),

@@ -10,7 +10,7 @@ from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files
 from isrcheck.traces.lanes.table import GAP
 
-OPTIONS = (Option("[DIR]", "", path, field="folder", default=files.DEFAULT),)
+OPTIONS = (Option("[DIR]", "", path, destination="folder", default=files.DEFAULT),)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from isrcheck.traces.format.files import put
 
 OPTIONS = (
     Option("FILE", "a trace written by check, or the link `latest`", path),
-    Option("[FIELD ...]", "fields of the state (default: those of the ISR)", field="fields"),
+    Option("[FIELD ...]", "fields of the state (default: those of the ISR)", destination="fields"),
     MODEL,
     Option(
         "--clock ACTION", "the axis counts how often this action was taken, as in --clock tick_passes (default: steps)"

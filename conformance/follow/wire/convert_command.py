@@ -16,7 +16,7 @@ from isrcheck.conformance.follow.wire.messages import FILE, is_wire
 from isrcheck.models.messages import UsageError
 
 OPTIONS = (
-    Option("DIR", f"a folder with {FILE} and perhaps broker<i>/; or such a file", path, field="recording"),
+    Option("DIR", f"a folder with {FILE} and perhaps broker<i>/; or such a file", path, destination="recording"),
     Option("-o --out FILE.ndjson", "the file of observations; a new one", path, is_required=True),
 )
 

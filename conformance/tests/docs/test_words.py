@@ -37,11 +37,13 @@ CURES = {
 PHRASES = re.compile(rf"\b(?:{'|'.join(CURES)})\b".replace(" ", r"\s+"), re.IGNORECASE)
 
 TESTS = PROJECT / "conformance" / "tests"
-PYTHON = [
+FOLDERS = [PROJECT / name for name in ("benchmarks", "checker", "conformance", "docs", "isrcheck", "models", "traces")]
+PYTHON = [path for folder in FOLDERS for path in sorted(folder.rglob("*.py")) if path != Path(__file__)]
+PAGES_AND_FAILURES = [
     path
-    for folder in ("benchmarks", "checker", "conformance", "isrcheck", "models", "traces")
-    for path in sorted((PROJECT / folder).rglob("*.py"))
-    if path != Path(__file__)
+    for pattern in ("failures/**/*.toml", "*.js", "*.css")
+    for folder in FOLDERS
+    for path in sorted(folder.glob(f"**/{pattern}"))
 ]
 
 
@@ -88,6 +90,14 @@ def test_docstrings_comments_and_messages():
         source = path.read_text(encoding="utf-8")
         if PHRASES.search(source):  # reading the syntax of all files takes long
             lines += reported(path, texts(source, has_messages=not path.is_relative_to(TESTS)))
+    assert lines == [], "\n".join(lines)
+
+
+def test_the_library_of_failures_and_the_pages():
+    """All text of these files is for readers: stories and advice, comments of scripts and styles."""
+    lines = [
+        line for path in PAGES_AND_FAILURES for line in reported(path, iter([(1, path.read_text(encoding="utf-8"))]))
+    ]
     assert lines == [], "\n".join(lines)
 
 

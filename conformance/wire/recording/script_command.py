@@ -15,7 +15,7 @@ MOST_BROKER = 1_000_000
 
 
 OPTIONS = (
-    Option("TRACE", "a trace of the model kafka", path, field="file"),
+    Option("TRACE", "a trace of the model kafka", path, destination="file"),
     Option("--first-broker N", "id of the broker that is 0 in the trace (default: %(default)s)", integer, default=0),
     Option("--controller NAME", "name of the controller's --node (default: %(default)s)", default=CONTROLLER),
 )
