@@ -444,8 +444,8 @@ BUGS = (
         "premise_anywhere",
         "checker/explicit/liveness",
         "leads_to does not ask for its premise",
-        "entries = np.flatnonzero(premise[graph.nodes])",
-        "entries = np.arange(graph.count)",
+        "else premise[graph.nodes])",
+        "else np.ones(graph.count, np.bool_))",
         tests=("checker/liveness/test_fair_loops",),
     ),
     Bug(
