@@ -2,6 +2,6 @@
 
 In:  an instance of a model, its kernel, and limits.
 Out: an `Exploration`: counts, and for each property a shortest path that violates or reaches it; verdicts on what stays
-     possible and what happens eventually; counterexamples with distinct causes.
+     possible and on liveness; counterexamples with distinct causes.
 May import: compile, reductions, results, resources.
 """
