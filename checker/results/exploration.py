@@ -260,7 +260,7 @@ def forecast(levels: Sequence[int]) -> int | None:
 
 def mean_error(levels: Sequence[int]) -> tuple[float, int] | None:
     """The mean error of the forecasts of these levels, relative to the real sizes, and the number of forecasts; None if
-    there were no forecasts. All levels must be complete."""
+    there were no forecasts. The error for the last level is right only if that level is complete."""
     expected = [(forecast(levels[:number]), real) for number, real in enumerate(levels)]
     errors = [abs(states - real) / real for states, real in expected if states is not None and real]
     return (sum(errors) / len(errors), len(errors)) if errors else None
