@@ -104,9 +104,8 @@ def sift(
     """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one access
     to `recent` for each successor.
 
-    `recent` has `mask` + 1 entries; the lowest bits of a state's hash choose its entry, which holds the last such
-    state. The positions of the remaining successors are written to `kept`, and their hashes to `hashes`, in order.
-    Returns the number of remaining successors.
+    `recent` has `mask` + 1 entries; the lowest bits of a hash choose an entry, which holds the last state with them.
+    The positions of the remaining successors are written to `kept`, their hashes to `hashes`; returns their number.
     """
     count, difference = code.variable(0), code.variable()
     with code.loop(0, size) as i:
@@ -151,8 +150,8 @@ def merge(
 ) -> None:
     """Append the new states among successors kept[first..last-1] to the visited set, until it has `room` states.
 
-    Returns the position in `kept` at which the next call must continue: `last`, if there was room for all new states.
-    The number of states in the visited set (`store`) is read from, and written to, the address `counted`.
+    Returns the position in `kept` at which the next call must continue, or `last`. The number of states in the visited
+    set (`store`) is read from, and written to, the address `counted`.
     """
     count, slot = code.variable(load_word(counted)), code.variable()
     shift = 64 - bits
@@ -262,8 +261,8 @@ def route(
     routed_hashes: Words,
     bounds: Words,
 ) -> None:
-    """Sort the positions `kept` of successors by the shard that owns each: shard s gets
-    routed[bounds[s]..bounds[s+1]-1], in the order of `kept`."""
+    """Sort the positions `kept` of successors by shard, stably: those of shard s go to
+    routed[bounds[s]..bounds[s+1]-1]."""
     with code.loop(0, shards + 1) as shard:
         bounds[shard] = 0
     with code.loop(0, size) as i:
@@ -296,10 +295,8 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy one shard's part of the states first..last-1 to the places that these states have in `chunk`.
-
-    `owners` has the shard of each state; in the array of the shard, its part begins at position `local`.
-    """
+    """Copy those of states first..last-1 that a shard owns to their places in `chunk`. `owners` has the shard of each
+    state; in the array of this shard, they begin at position `local`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)
@@ -308,11 +305,8 @@ def pick(
 
 @Staged
 def interleave(code: Code, keys: Words, heads: Words, ends: Words, shards: Value, owners: Bytes, count: Value) -> None:
-    """Merge the shards' sorted lists of unsigned keys (of shard s: keys[heads[s]..ends[s]-1]), `count` keys in all.
-    For each key in the merged order, write its shard to `owners`.
-
-    Afterwards `heads` equals `ends`.
-    """
+    """Merge the shards' sorted lists of unsigned keys (of shard s: keys[heads[s]..ends[s]-1]), `count` keys in all: for
+    each key, in the merged order, write its shard to `owners`. Afterwards `heads` equals `ends`."""
     least, least_key = code.variable(), code.variable()
     with code.loop(0, count) as at:
         least.set(-1)

@@ -453,8 +453,7 @@ class KernelCode:
         return self.functions[routine]
 
     def step(self, routine: Routine, choices: Sequence[ArgumentRange], *, skip: int) -> Any:
-        """The kernel's function for an action, without its first `skip` guards; it returns whether the action is
-        enabled."""
+        """The kernel's function for an action, without its first `skip` guards; returns whether it is enabled."""
         return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
 
     def holds(self, code: Code, function: Function, *states: Number) -> Value:
@@ -714,8 +713,7 @@ class KernelCode:
     def check(
         self, code: Code, store: Value, first: Value, last: Value, s: Apart, active: Value, results: Value
     ) -> None:
-        """Evaluate properties in states first..last-1. Returns the state in which a value left its declared range, or
-        `last`."""
+        """Evaluate properties in states first..last-1; returns the state in which a range was left, or `last`."""
         with code.loop(first, last) as i:
             self.unpack(store + i * self.words_size, s)
             code.call(self.observe_state, s, active, results, i, -1)
@@ -776,8 +774,7 @@ class CarefulCode(KernelCode):
             code.return_(count)
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. As in the reference semantics, every step evaluates all of
-        the action's guards."""
+        """Take all steps of one alternative of an action. As in the reference semantics, each evaluates all guards."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=0)
         with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:

@@ -113,8 +113,7 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def compiling_within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of all compilations in the block together. None sets no limit; the limit of an enclosing block
-    still applies."""
+    """Limit the time of all compilations in the block together (None: no limit but that of an enclosing block)."""
     deadline = float("inf") if seconds is None else time.monotonic() + seconds
     before = _DEADLINE.set(min(deadline, _DEADLINE.get()))
     try:

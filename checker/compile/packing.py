@@ -88,7 +88,6 @@ def least_packer(layout: Layout) -> Operation:
 
 
 def _packed(layout: Layout, builder: Any, state: Any) -> list[Any]:
-    """The packed words of the cells of a working buffer."""
     totals: list[Any] = [None] * layout.words
     for group in _groups(layout):
         of_cell, mask = CELLS[group[0].bytes], (1 << 8 * group[0].bytes) - 1
@@ -149,10 +148,7 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions that find the least permutation of a state.
-
-    The symmetric elements of all blocks are numbered consecutively, and these numbers stand for the elements.
-    """
+    """Builds the functions that find the least permutation of a state. The elements of all blocks are numbered."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
@@ -250,8 +246,8 @@ class Canonical:
         return [partial(_joined, word) for word in words] or [lambda state: state.code.constant(0)]
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
-        """The parts of a signature: the bytes of the element's `own` cells, and a bit for each cell of `tests`, whether
-        its value is the element. Each has its width in bits; the most discriminating bytes come first."""
+        """The parts of a signature, each with its width in bits, the most discriminating first: the bytes of the cells
+        `own`, and for each cell of `tests` a bit that says whether its value is the element."""
         runs: list[list[int]] = []
         for cell in own:
             bits = self.places[cell.position]
@@ -346,7 +342,6 @@ def _tested(place: Bits, element: int, state: Value) -> Value:
 
 
 def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
-    """One number that holds several terms, each shifted to its own bits."""
     return reduce(or_, (term(state) * (1 << bit) for term, bit in terms))
 
 

@@ -131,8 +131,7 @@ def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Li
 def placed(
     ranges: Ranges, conditions: Iterable[ir.Expression], unbound: set[ir.Variable], limits: Limits
 ) -> tuple[list[ir.Expression], list[ir.Expression]]:
-    """Divide conditions into those to evaluate now, while the variables `unbound` have no value, and those to evaluate
-    in an inner loop.
+    """Divide conditions into those to evaluate while the variables `unbound` have no value, and those that must wait.
 
     A condition in which an index may leave its range is evaluated exactly if all conditions before it are true, as in
     the reference semantics. Other conditions are evaluated as soon as the loops bind the variables that they read.
@@ -151,10 +150,8 @@ def placed(
 
 
 def conjuncts(routine: ir.Routine) -> list[ir.Expression]:
-    """The guards of a routine, and the helpers that guards call, taken apart at `and` into single conditions.
-
-    A repeated condition is left out, because a condition that was true stays true until the step is taken.
-    """
+    """The guards of a routine, and the helpers that guards call, taken apart at `and` into single conditions. Repeated
+    conditions are left out: a condition that was true stays true until the step is taken."""
     different: list[ir.Expression] = []
     for guard in routine.guards:
         for condition in _conjuncts(guard.condition):

@@ -34,7 +34,6 @@ def _operator(operation: str) -> Callable[[Value, Number], Value]:
 
 
 def _comparison(sign: str) -> Callable[[Value, Number], Value]:
-    """The method of `Value` for a comparison with this sign, such as `<`."""
     return lambda value, other: value.code.compared(sign, value, other)
 
 
@@ -151,8 +150,7 @@ Operand = Number | Callable[[], Number]
 
 
 class Code:
-    """A function that is being built, with methods that write its instructions. `parameters` are the values with which
-    it is called; `kinds` are their types: Value, Buffer or Apart."""
+    """A function that is being built. `parameters` are its arguments, of the types `kinds` (Value, Buffer or Apart)."""
 
     def __init__(self, module: Module, name: str, kinds: Sequence[type[Value]]) -> None:
         self.module = module
@@ -282,10 +280,8 @@ class Code:
         return self._met(ends, otherwise, after)
 
     def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
-        """Join the branches of a choice at LLVM's block `after`, and return the value that the executed branch has.
-
-        `ends` are the values and blocks of earlier branches; the current block is the last branch, with value `last`.
-        """
+        """Join the branches of a choice at LLVM's block `after`, and return the value of the branch that was executed.
+        `ends` are the values and blocks of earlier branches; the current block has the value `last`."""
         operand = self.operand(evaluated(last))
         ends.append((operand, self._builder.block))
         kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
@@ -318,7 +314,6 @@ class Code:
         return self.function.append_basic_block()
 
     def _go_to(self, block: Any) -> Any:
-        """End the block with a jump, unless it has ended."""
         return None if self.has_ended else self._builder.branch(block)
 
     @contextmanager
@@ -438,8 +433,7 @@ def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
     """The pointer to `address + offset`, for data of type `kind`.
 
     LLVM gets the address as base and the offset as index, so it can tell whether two cells of a state overlap. An
-    address is never 0; because LLVM may not know that, it is forbidden to treat code that reads address 0 as
-    unreachable.
+    address is never 0, but LLVM may not know that; it must not treat code that reads address 0 as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
@@ -562,8 +556,7 @@ class Bytes(Words):
 
 
 class Module:
-    """A module of functions that call each other, as LLVM compiles them together. `before_each` is called before each
-    function is built."""
+    """Functions of machine code that call each other. `before_each` is called before each function is built."""
 
     def __init__(self, before_each: Callable[[], object] = lambda: None) -> None:
         self.content = ir.Module("kernel")
@@ -571,10 +564,8 @@ class Module:
         self._functions: dict[Build, Any] = {}
 
     def function(self, build: Build, *, is_exported: bool = False) -> Any:
-        """LLVM's function with the name and code of the Python function `build`, built at the first call.
-
-        The annotations of `build` are the types of the parameters. Only an exported function can be loaded by name.
-        """
+        """LLVM's function with the name and code of the Python function `build`, whose annotations are the types of the
+        parameters. It is built at the first call. Only an exported function can be loaded by name."""
         if build not in self._functions:
             kinds = kinds_of(build)
             self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)

@@ -123,10 +123,8 @@ class End:
 
 
 class FirstViolations(SingleThread):
-    """A search that takes no steps after a failure of the property; it collects all such failures in `ends`.
-
-    With `permitted`, only permitted failures count, otherwise only violations.
-    """
+    """A search that takes no steps after a failure of `prop`, and collects these failures in `ends`. With `permitted`,
+    only permitted failures count, otherwise only violations."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)

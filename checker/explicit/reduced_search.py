@@ -200,8 +200,7 @@ class RealPaths:
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """The first permutation of a real path that leaves a declared range at its end, in plain Python; None if there
-        is no such permutation."""
+        """The first permutation of a real path that, in plain Python, leaves a declared range at its end, if any."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:

@@ -243,7 +243,6 @@ class Threads(Carrier):
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Insert the successors in these lanes into the visited set; one thread fills each shard."""
 
         def take(shard: int) -> None:
             for lane in lanes:
@@ -315,8 +314,8 @@ class Threads(Carrier):
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert the successors of the first chunks, up to and including the first that is not fully expanded; add the
-        lanes of the fully expanded ones to `free`."""
+        """Insert the successors of the chunks, in order, up to the first incomplete chunk. The lanes of complete chunks
+        become `free`."""
         complete = list(takewhile(lambda task: task.is_complete, tasks))
         ready = [*complete, *islice(tasks, len(complete), len(complete) + 1)]
         self._merge([self.lanes[task.lane] for task in ready])

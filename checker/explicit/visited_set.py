@@ -40,8 +40,7 @@ SPARE = 8
 
 
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
-    """An array of zeros. The system allocates its memory when a page is first used, or `at_once` where it can. Raises
-    MemoryError.
+    """An array of zeros, whose pages are allocated when they are used, or `at_once` where possible. Raises MemoryError.
 
     Pages have the ordinary size: with large pages the search took 0.9 times as long if the system had them ready, and
     1.2 times if it had to create them.
@@ -123,10 +122,7 @@ class RecentStates:
 
 
 class VisitedSet:
-    """The visited states, in the order of discovery, each with its predecessor and the step from there.
-
-    `memory` is the limit in bytes.
-    """
+    """The visited states in order of discovery, each with its predecessor and step; `memory` is the limit in bytes."""
 
     def __init__(self, words: int, steps: int, memory: int) -> None:
         self.words = words
@@ -155,8 +151,7 @@ class VisitedSet:
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert the new states among the first `size` successors of a batch. Raises Full at the memory limit; the
-        states before it stay inserted."""
+        """Insert the new ones of the first `size` successors. Raises Full at the memory limit; earlier ones stay."""
         self.insert(batch, 0, self.recent.sift(batch, size))
 
     def insert(self, batch: Batch, first: int, last: int) -> None:

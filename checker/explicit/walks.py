@@ -40,7 +40,6 @@ def components(
     root, depth, height, order, number = progress
 
     def visit(node: Value) -> None:
-        """Enter a node: give it the next number in order of discovery, and push it to the stack and to the path."""
         order.set(order + 1)
         orders[node] = order
         lows[node] = order

@@ -253,7 +253,6 @@ class _GraphBuilder:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
 
     def connect(self) -> None:
-        """Add the edges, and count each node's dead ends."""
         has_step = np.zeros(self.count, bool)
         for states, steps, targets in self.connections:
             self.transitions += len(states)

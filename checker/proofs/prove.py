@@ -317,7 +317,6 @@ class _Proving:
             self.found.attempts.append(attempt)
 
     def every_length(self) -> None:
-        """Prove properties for every length, by induction on the unbounded abstraction."""
         promises = [prop for prop in self.properties if prop.every_length]
         if not promises:
             return
@@ -363,7 +362,6 @@ class _Proving:
                 self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
-        """Prove properties within the bounds of the configuration, by induction on the transition system."""
         if not self.open:
             return
         started = time.monotonic()
@@ -482,7 +480,6 @@ class _Proving:
                     fails.add(prop.name)
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
-        """Whether the base case of a k-induction fails: a path of `depth` steps violates the property at its end."""
         return depth >= prop.of_steps and solver.check(-self._stands(prop, start, depth)).is_yes
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:

@@ -85,8 +85,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a step; the result is that of `Evaluator.act`. Repeated reads of one element of an array without
-        cells return the same value."""
+        """As `Evaluator.act`; repeated reads of one element of an array without cells return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -128,8 +127,7 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """For an array without cells: record when an index into a domain of fixed size leaves its range. This does not
-        exclude the step."""
+        """For an array without cells: record when an index of fixed size leaves its range; the step is not excluded."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
@@ -175,7 +173,6 @@ class AbstractEvaluator(Evaluator):
         return self.sizes[domain]
 
     def _is_open(self, numbers: ir.Range) -> bool:
-        """Whether an end of a range is a symbolic value, not a plain number."""
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
@@ -350,8 +347,7 @@ class AbstractEvaluator(Evaluator):
         return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, iteration: Round, target: Target) -> Sequence[str]:
-        """How a cell compares with its value before the loop: `>=` if no iteration decreases it, `<=` if none increases
-        it."""
+        """How a cell compares with its value before the loop: `>=` if no iteration decreases it; `<=` likewise."""
         begun, after = iteration.begun[target], iteration.after[target]
         if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()
@@ -361,7 +357,6 @@ class AbstractEvaluator(Evaluator):
 
 
 def _is_truth(value: Value) -> bool:
-    """Whether a value is a truth value, or a variable has no value yet."""
     return value is None or isinstance(value, bool | Truth)
 
 

@@ -104,10 +104,8 @@ class Reads:
 
 
 class _Reading:
-    """Goes through the text of one function, and collects in `uses` where it reads and writes cells.
-
-    `names` maps variables of the function to what its caller passes; other variables stand for themselves.
-    """
+    """Goes through the text of a function, and collects in `uses` where it reads and writes cells. `names` maps
+    variables of the function to what its caller passes; other variables stand for themselves."""
 
     def __init__(self, reads: Reads, routine: ir.Routine, names: Names) -> None:
         self.reads = reads
@@ -160,7 +158,6 @@ class _Reading:
         return False
 
     def inside(self, node: ir.Node, statements: Iterable[ir.Statement]) -> bool:
-        """Go through the statements of a branch or a loop (`node`); return whether they surely end the function."""
         blocks = self.blocks
         self.blocks = (*blocks, (node,))
         ended = self.block(statements)
@@ -280,15 +277,13 @@ class _Reading:
         return into
 
     def sign(self, total: ir.Sum) -> int:
-        """1 if only numbers known to be 0 or more are added to a sum's first term, -1 if only such are subtracted; else
-        0."""
+        """1 if a sum only adds numbers known to be 0 or more to its first term, -1 if it subtracts such, else 0."""
         terms = total.terms[1:]
         signs = {-1 if term.is_subtracted else 1 for term in terms}
         numbers = [self.determined.number(term.value) for term in terms]
         return signs.pop() if len(signs) == 1 and all(one is not None and one >= 0 for one in numbers) else 0
 
     def use(self, cell: ir.Cell, *, is_write: bool = False, **what: Any) -> None:
-        """Record that a cell is read or written here; before that, its indices are read."""
         self.operands(cell)
         self.uses.append(Use(*self.place(cell), self.facts, cell.span, self.blocks, is_write, **what))
         if is_write:
@@ -307,8 +302,7 @@ class _Reading:
     # ------------------------------------------------------------------------------------------------------ facts
 
     def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
-        """The facts at this place and `facts`, except those of `facts` about fields that a statement has already
-        written."""
+        """The facts at this place and `facts`, without those of `facts` about fields that are already written."""
         joined = dict(self.facts)
         for place, values in facts:
             if place[1] not in self.written and None not in place[2]:
@@ -316,7 +310,6 @@ class _Reading:
         return joined
 
     def learnt(self, condition: ir.Expression, truth: bool) -> Facts:
-        """The facts at this place if, in addition, a condition has this truth value."""
         return self.also(self.said(condition, truth).items())
 
     def said(self, condition: ir.Expression, truth: bool) -> Facts:

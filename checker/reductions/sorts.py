@@ -348,7 +348,6 @@ class _Reading:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def truth(self, condition: ir.Expression) -> bool | None:
-        """Go through a condition. Returns its value if the configuration determines it, otherwise None."""
         value = self.value(condition)
         if isinstance(value, Node):
             value.root().fixed.add(0)
@@ -402,7 +401,6 @@ class _Reading:
         return None
 
     def computed(self, parts: Iterable[ir.Expression], fault: str, span: ir.Span) -> None:
-        """Go through the operands of arithmetic; record `fault` for each operand that is an element."""
         for part in parts:
             self.fault(self.value(part), span, fault)
 

@@ -77,7 +77,6 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
 
 
 def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
-    """Return the content of every file of a report, by name. Raises OSError."""
     traces = [trace_file for search in report.searches for trace_file in search.traces]
     now = datetime.now(UTC)
     texts = {f"{TRACES}/{file.name}.html": trace_page(file.trace, index="../index.html").alone() for file in traces} | {

@@ -88,8 +88,7 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
 def _search_of(
     name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda verdict: verdict.text
 ) -> SearchReport:
-    """Return the report on a search; its outcome is an error if it is undecided or was interrupted. `spell` makes the
-    text of a property's cell from its verdict."""
+    """Return the report on a search, an error if undecided or interrupted; `spell` makes the cell text of a verdict."""
     model = run.exploration.instance.model
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
@@ -122,7 +121,6 @@ def _judged_of(
 
 
 def _traces_of(model: Model, paths: Iterable[Path]) -> tuple[TraceFile, ...]:
-    """Return the traces in these files; a file that is named twice is read once."""
     return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(paths))
 
 

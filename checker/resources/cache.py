@@ -106,8 +106,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file. If there is no such file, returns what `make` returns, and writes it to the file if
-    possible and if `is_whole()` is true."""
+    """The content of a cache file; or else of `make`, which is then written to the file if possible and `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()

@@ -209,7 +209,6 @@ def plain_data_of(exploration: Exploration) -> PlainData:
 
 
 def _whole(value: int | list[int]) -> int | list[int]:
-    """A count, or a list of counts, as Python's integers, even if an engine counted with NumPy's."""
     return [int(count) for count in value] if isinstance(value, list) else int(value)
 
 

@@ -180,8 +180,7 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """Return the names of proved properties, grouped by the texts of `scope` and `rests_on`. Properties that one
-    induction proved together form one group."""
+    """Return the names of properties that are proved in the same way and scope, by the texts that say so."""
     promises = promised(proofs)
     bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
 
