@@ -1,9 +1,9 @@
 """Builds the functions of one kernel from a model's functions.
 
 `expand` writes the successors of states in the visited set, `check` evaluates properties in states, and `reduce`
-replaces states as the reduction does. Only the bounds of the configuration are compiled in. Switches, client settings
-and the chosen alternative of each action are values in the working buffer, so that one kernel serves all protocols with
-the same layout and actions.
+replaces states by those that a reduction keeps. Only the bounds of the configuration are compiled in. Switches, client
+settings and the chosen alternative of each action are values in the working buffer, so that one kernel serves all
+protocols with the same layout and actions.
 
 Every function of the model becomes one function of the kernel: a cell is the number at an address, a guard that is
 false returns 0, a fold (`all`, `any`, `sum`, `min`, `max`) is a loop. The kernel stops as soon as a value leaves its
@@ -355,7 +355,7 @@ class Lowering:
 
 @Staged
 def note(code: Code, result: Value, state: Value, step: Value) -> None:
-    """Add 1 to a counter of the results, and keep the state and step at which it was 0."""
+    """Add 1 to a counter of the results; the first time, also store the state and the step."""
     with code.when(load_word(result) == 0):
         store_word(result + STATE_OFFSET, state)
         store_word(result + STEP_OFFSET, step)
@@ -371,7 +371,7 @@ def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
 
 @Staged
 def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Value) -> None:
-    """Write how a call of `expand` ended: the next state, the number of successors, whether a range was left."""
+    """Write how a call of `expand` ended: the next state, the number of successors, whether a value left its range."""
     store_word(status, state)
     store_word(status + SUCCESSORS_OFFSET, count)
     store_word(status + FAILED_OFFSET, has_failed)
@@ -503,7 +503,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count the result of the property with this number: a `sometimes` that is true, else a property that fails."""
+        """Count that a `sometimes` property is true, or that another property fails; `truth` is its value."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -516,7 +516,7 @@ class KernelCode:
                         self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property: as permitted, if the property has such a condition and it is true."""
+        """Count a failure of a property: as permitted, if its condition for permitted failures is true."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return
@@ -528,8 +528,8 @@ class KernelCode:
 
     @contextmanager
     def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
-        """The code inside runs if `condition` is true; it belongs to the property with this number, and reads these
-        states. If its evaluation leaves a declared range, a careful kernel counts an error, and skips the code."""
+        """The code inside runs if `condition` is true. If evaluating it in these states leaves a declared range, a
+        careful kernel counts an error of property `number` instead."""
         if not self.counts_errors:
             with code.when(evaluated(condition)):
                 yield
@@ -561,7 +561,7 @@ class KernelCode:
     # ---------------------------------------------------------------------------------------------------- successors
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """A number that grows with every step that `expand` takes; if it stays, the state has no steps."""
+        """A number that grows with every step. If expanding a state does not change it, the state has no steps."""
         if self.instance.model.constraints:
             return count + load_word(results + offset_of_outside(self._deadlock))
         return count.get()
@@ -582,8 +582,8 @@ class KernelCode:
         step: Value,
         slot: Value,
     ) -> None:
-        """Evaluate properties for one step, write its successor, and restore the working buffer. In a successor outside
-        the constraint, properties are evaluated at once, and it is not written."""
+        """Evaluate properties of steps for one step, write the successor, and restore the working buffer. A successor
+        outside the constraint is not written; properties of states are evaluated in it here."""
         constraints = self.instance.model.constraints
         within = code.constant(True)
         if constraints:
@@ -606,7 +606,7 @@ class KernelCode:
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """For careful kernels: what to do if the constraint cannot be evaluated. An ordinary kernel then stops."""
+        """Handle a step after which the constraint cannot be evaluated: nothing to do here, as this kernel stops."""
 
     # --------------------------------------------------------------------------------------------------------- steps
 

@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def first_choice(self) -> int:
-        """The byte that holds the alternative of action 0."""
+        """The first of the bytes that hold, for each action, the alternative that the protocol uses."""
         return max((place.byte + place.bytes for place in self.settings), default=ERROR_BYTES)
 
     @property

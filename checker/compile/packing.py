@@ -1,7 +1,7 @@
 """Machine code that packs, unpacks and copies states, clears dead cells, and finds a state's least permutation.
 
 The operations (packing, unpacking, copying) are inlined where a function uses them (checker/compile/staging.py), with
-addresses of working buffers and packed states. Permuting a state is a matter of functions of their own.
+addresses of working buffers and packed states. Separate functions permute a state.
 
 Each symmetric element gets a signature: numbers that depend on the element's own cells. Exchanging two elements of a
 state exchanges their signatures. The elements of a block are sorted by signature, by exchanging neighbours; the next
@@ -148,7 +148,8 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions that find the least permutation of a state. The elements of all blocks are numbered."""
+    """Builds the functions that find the least permutation of a state. The elements of all blocks are numbered from 0
+    on, one block after the other."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module

@@ -49,7 +49,7 @@ class Ranges:
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
-        """For variables in nodes of a routine, a limit: the value is in 0..limit-1. `limits` has those of parameters.
+        """The limits of the variables in nodes of a routine, given the limits of its parameters (`limits`).
 
         A variable gets a limit only if nothing but one loop changes it; models do not read it outside of that loop.
         If several guards call a helper (`conjuncts`), its comprehensions share a variable; the greatest limit counts.

@@ -625,8 +625,8 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A decorator: turns the Python function that builds a function of machine code into a function of values, which
-    builds a call of that function."""
+    """A decorator for a Python function that builds a function of machine code: calling the decorated function with
+    values builds a call of that function."""
 
     def __init__(self, build: Build) -> None:
         self.build = build

@@ -227,8 +227,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search with the kernel's reduction keeps instead of `starts`. One that it keeps for several of
-    them gets the number of the first of those."""
+    """The states that a search with the kernel's reduction keeps instead of `starts`. If it keeps one state for several
+    of them, this state gets the number of the first."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -269,7 +269,7 @@ class Carrier(ABC):
         """Take every step from every state of a level: states first..last-1. Raises Full."""
 
     def close_level(self) -> None:  # noqa: B027 - most carriers have nothing to do here
-        """Called after a level is expanded and its results are taken into account."""
+        """Called at the end of a level, when all its states are expanded and the results are counted."""
 
     def finish(self) -> None:  # noqa: B027 - most carriers have nothing to do here
         """Called after the search, before its paths are read."""

@@ -246,8 +246,8 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
 
 
 def _without_needless(instance: Instance, prop: Property, word: Word, path: StepPath, command: str) -> Trace | None:
-    """The path to a failure, without the steps that the failure does not need. None if the verdict then is not `word`:
-    without them, a violation can become a permitted failure, or the reverse."""
+    """The path to a failure, without the steps that the failure does not need. None if the verdict on that path is not
+    `word`: a violation can become a permitted failure, or the reverse."""
     candidate = from_steps(instance, path.initial, path.steps, prop.name, command, word.value)
     steps = _needed(candidate)
     states, _ = take_steps(instance, candidate.states[0], steps)

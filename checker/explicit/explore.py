@@ -124,7 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Evaluate decided properties of states (`of_steps`: of steps) no longer, unless all violations are counted."""
+        """Stop evaluating the decided properties of states (`of_steps`: of steps), unless violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -161,7 +161,7 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(Finding(count, errors.path), erred=steps)
 
     def findings(self, number: int, prop: Property) -> Findings:
-        """The results so far of a property: its counts, with a path each, and why it has no verdict, if so."""
+        """The results so far of a property: its counts, each with a path, and why it has no verdict (or "")."""
         reached, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(reached, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
@@ -220,7 +220,7 @@ def explore(
     """Search an instance within limits. Raises UsageError if there is no initial state `initial`.
 
     With `count_all`, every violation is counted. Otherwise a property is evaluated up to its first violation (with
-    `want_permitted`: its first permitted failure), and the search ends when every property has one. `only` names the
+    `want_permitted`: its first permitted failure), and the search ends once every property is decided. `only` names the
     properties to evaluate (empty: all that apply). `initial` is the position of the only initial state to start from
     (None: all). With `keep_states`, the result has the visited states for queries, unless a search that had to be
     repeated was cut short. Once a property in `patience` is violated, the search goes on for at most that many seconds.

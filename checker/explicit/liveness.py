@@ -90,7 +90,7 @@ class WholeSearch:
             raise LimitError("time")
 
     def refuse_memory(self, needed: int) -> None:
-        """Raise LimitError if the states and `needed` more bytes are over the memory limit."""
+        """Raise LimitError if the states and `needed` further bytes exceed the memory limit."""
         own = 4 * self.count + self.owners.nbytes + self.places.nbytes
         if sum(store.bytes_used for store in self.stores) + own + needed > self.context.limits.memory:
             raise LimitError("memory")
@@ -382,9 +382,8 @@ class FairLoops:
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
     def finding(self) -> Finding:
-        """The number of nodes that can be repeated for ever, and a counterexample: the path to the first node in which
-        a behaviour can stay, if that path is at most as long as the lasso through the first such node, else the lasso.
-        """
+        """The number of nodes that can be repeated for ever, and the shorter of two counterexamples: the path to the
+        first node in which a behaviour can stay, and a lasso through the first node that can be repeated."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()

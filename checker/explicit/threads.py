@@ -137,7 +137,7 @@ class Shards:
         return counts
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The packed words of each of these states, whose numbers must be ascending."""
+        """The packed words of the states with these numbers, which must be ascending."""
         earlier, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
             locals_there = self.locals_at(number, earlier, locals_there)
@@ -251,7 +251,7 @@ class Threads(Carrier):
         self._each(take, range(self.threads))
 
     def check(self, first: int, last: int) -> None:
-        """Evaluate the properties in states first..last-1, the newest level, each shard in pieces; also number them."""
+        """Evaluate the properties in states first..last-1, the newest level, shard by shard, and number the states."""
         context = self.context
         begins, ends = self.visited.opened, self.visited.closed
         assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"

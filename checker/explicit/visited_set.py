@@ -151,7 +151,8 @@ class VisitedSet:
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert the new ones of the first `size` successors. Raises Full at the memory limit; earlier ones stay."""
+        """Insert the new states of a batch of `size` successors. Raises Full at the memory limit; the states that were
+        inserted before it stay."""
         self.insert(batch, 0, self.recent.sift(batch, size))
 
     def insert(self, batch: Batch, first: int, last: int) -> None:
@@ -181,7 +182,7 @@ class VisitedSet:
         self.bits += added
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """For each packed state in the array, which follow one another, its index; -1 if it was not visited."""
+        """For each state of an array of packed states, one after the other: its index, or -1 if it was not visited."""
         states = np.ascontiguousarray(states)
         places = np.empty(len(states) // self.words, np.int64)
         hashes = np.empty(hash_table.AHEAD, np.uint64)
