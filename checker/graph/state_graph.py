@@ -280,7 +280,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which dead `ends` are deadlocks: the model may not end there, and no step there leaves a range."""
+        """Record which dead ends are deadlocks: the model may not end there, and no step from there leaves a range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -438,7 +438,7 @@ class Transitions:
             yield size, targets
 
     def _append_outside(self) -> None:
-        """Append the successors outside the constraint to the visited set, except where it cannot be evaluated."""
+        """Append the successors outside the constraint to the visited set, if the constraint can be evaluated there."""
         batch, words = self.carrier.batch, self.visited.words
         for size, targets in self._batches():
             rows = batch.states[: size * words].reshape(size, words)

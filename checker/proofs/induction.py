@@ -1,9 +1,9 @@
 """What induction needs of a model, as formulas; and proposals for lemmas.
 
 In:  an `Instance`, and claims: the names of properties and lemmas; states that the explorer has reached.
-Out: a system: for each claim, a literal (a formula's node) that it holds before a step, and queries: can a step
-     violate it? Candidates for lemmas, which hold in all these states; checker/proofs/prove.py finds out which of them
-     are inductive.
+Out: a system: for each claim, a literal (a node of a formula) that is true if the claim holds before a step, and
+     queries whether a step can violate the claim. Also candidates for lemmas, which hold in all these states;
+     checker/proofs/prove.py finds out which of them are inductive.
 
 There are two systems with the same interface: the transition system within its bounds, and its unbounded abstraction.
 
@@ -51,7 +51,7 @@ class InductionQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer: can a step violate a claim? `used` are the hypotheses that NO needs; YES has a counterexample."""
+    """The answer to a query. `used` are the hypotheses that the answer NO needs; YES comes with a counterexample."""
 
     answer: Answer
     used: frozenset[int] = frozenset()

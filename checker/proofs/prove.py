@@ -57,8 +57,8 @@ class BaseCase:
         return evaluator, initial_choice(self.instance, evaluator)
 
     def holds(self, prop: Property) -> bool:
-        """Whether a property of states is true in every initial state. Raises ModelError if an initial state does not
-        let it be evaluated, and UndecidedError."""
+        """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
+        some initial state, and UndecidedError if Z3 gives no answer."""
         if self.instance.model.generators:
             return self._holds_symbolically(prop)
 
@@ -123,8 +123,8 @@ def induct(
 ) -> Induction:
     """Find the greatest inductive subset of `claims`, and the `goals` that every step preserves if this subset holds.
 
-    All three are names of properties and lemmas. Those in `known` hold in every reachable state, so they are assumed;
-    goals are never assumed. Raises UndecidedError.
+    `claims`, `goals` and `known` are names of properties and lemmas. All `known` hold in every reachable state, so they
+    are assumed; goals are never assumed. Raises UndecidedError.
     """
     induction, left = Induction(), list(claims)
     while True:

@@ -347,7 +347,7 @@ class AbstractEvaluator(Evaluator):
         return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, iteration: Round, target: Target) -> Sequence[str]:
-        """How a cell compares with its value before the loop: `>=` if no iteration decreases it; `<=` likewise."""
+        """A cell's relation to its value before the loop: `>=` if no iteration decreases it, `<=` if none increases."""
         begun, after = iteration.begun[target], iteration.after[target]
         if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()

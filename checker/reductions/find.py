@@ -188,7 +188,7 @@ def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
-    """The symmetry that a search uses; or None, and the reason why it cannot use the symmetry that there is."""
+    """The symmetry that a search uses; or None, and the reason why it cannot use the symmetry of the model."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
     symmetry = symmetry_of(instance, declared=not is_asked)

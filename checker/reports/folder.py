@@ -35,7 +35,7 @@ REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, fol
 
 def begin(options: Options) -> str:
     """Put a report into its folder that says that `check` has not finished; returns an empty text. Raises UsageError if
-    the folder has other files or cannot be written. But if only disk space is missing, and the command can answer
+    the folder has files of others or cannot be written. But if only disk space is missing, and the command can answer
     without a report, returns the reason why there will be no report."""
     folder = options.own["report"]
     try:

@@ -180,7 +180,7 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """Return the names of properties that are proved in the same way and scope, by the texts that say so."""
+    """Return the names of proved properties, by the texts of `scope` and `rests_on`; equal texts make one group."""
     promises = promised(proofs)
     bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
 
