@@ -159,7 +159,7 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code of the kernel, code is compiled: quickly, or optimized code if `is_optimized`.
+    If the cache has no optimized code, the kernel has code that was compiled quickly, unless `is_optimized`.
     The `key` is the result of `kernel_key`, if the caller has already computed it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)

@@ -2,5 +2,5 @@
 
 In:  an instance of a model.
 Out: a `Reduction`, by which the search replaces each successor before it is stored (checker/compile).
-May import: no other room of the checker.
+May import: no other package of the checker.
 """

@@ -2,5 +2,5 @@
 
 In:  the limits that the user gave; the machine.
 Out: budgets that say when to stop; cache files, and the digest of the checker for their names.
-May import: no other room of the checker.
+May import: no other package of the checker.
 """

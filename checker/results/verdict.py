@@ -156,8 +156,8 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """The verdict of both engines if Z3 stopped early, at depth `judged`: that of the explorer if a path shows it, else
-    UNDECIDED; `stopped` is Z3's reason."""
+    """The explorer's verdict if Z3 stopped early, at depth `judged`, for the reason `stopped`: UNDECIDED in place of
+    HOLDS, NO VIOLATION and NOT REACHED, if Z3 judges the property; all other verdicts stay."""
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
