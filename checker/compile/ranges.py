@@ -67,7 +67,7 @@ class Ranges:
         return limited
 
     def _limit(self, numbers: ir.Range, limits: Limits) -> int | None:
-        """A limit of the numbers of a range, so that all are in 0..limit-1; None if there is none, or it is unknown."""
+        """A limit of the numbers of a range, so that all are in 0..limit-1; None if no such limit is known."""
         match numbers.first:
             case ir.Local(variable):
                 is_natural = variable in limits

@@ -230,7 +230,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask the solver again for a counterexample with numbers within the bounds; if there is none, for any."""
+        """Ask the solver again for a counterexample, with numbers within the bounds; without one, for any."""
         compare = self.abstraction.arithmetic.compare
         places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [

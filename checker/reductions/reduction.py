@@ -130,7 +130,7 @@ class Symmetry:
         return after
 
     def between(self, cells: Cells, others: Cells) -> Permutation | None:
-        """The first permutation that maps the state `cells` to the state `others`; None if there is none."""
+        """The first permutation that maps the state `cells` to the state `others`; None if no permutation does."""
         places, tables = self.tables
         values = np.empty(places.shape, np.int64)
         for cell, value in zip(self.cells, cells, strict=True):

@@ -277,7 +277,7 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
 
 
 def _location(model: Model, function: Function | Callable[..., Any] | None, text: str = "") -> dict[str, Any]:
-    """Return the SARIF location of a function, or of the model's first line if there is none, with a message `text`."""
+    """Return the SARIF location of a function (None: of the model's first line), with a message `text`."""
     name, path, number = "", model.path, 1
     if isinstance(function, Function):
         name, path, number = function.name, function.path, function.line

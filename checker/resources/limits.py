@@ -155,7 +155,7 @@ class Budget:
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
     def limits(self, limits: Limits) -> Limits:
-        """Limits like `limits`, for a stage of the command: with no more seconds than the command has left."""
+        """Limits like `limits`, for a stage of the command: with at most the seconds that the command has left."""
         seconds = [seconds for seconds in (limits.seconds, self.left) if seconds is not None]
         return replace(limits, seconds=min(seconds, default=None))
 

@@ -21,7 +21,7 @@ class StepPath:
     """A path: the position of its initial state, and the numbers of its steps.
 
     If the path shows an endless behaviour, its last state equals its state after `loop` steps. The steps between these
-    two states are repeated for ever; if there are none, the behaviour stays in the last state.
+    two states are repeated for ever; without such steps, the behaviour stays in the last state.
     """
 
     initial: int
