@@ -1,10 +1,10 @@
-"""Compiles the generators of initial states: every combination of arguments, with guards as early as possible.
+"""Compiles the generators of initial states: the model's functions that make an initial state from their arguments.
 
-There is one compiled function for each generator. It continues from a combination of arguments, packs the states that
-it makes, and returns their number when there is no room for further states, or after much work.
+Each generator becomes one compiled function. It tries the combinations of arguments, from a given combination on, and
+packs the states that they make. It returns their number when there is no room for further states, or after much work.
 
 As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
-careful function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
+careful function evaluates all guards for every combination instead, and stops where a value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ for the packed states, and the most states; the most combinations to try; the ad
 
 
 class GeneratorCode(KernelCode):
-    """Builds the functions of the generators."""
+    """Builds one function of machine code for each generator of initial states."""
 
     def __init__(self, module: Module, instance: Instance, layout: Layout, *, is_careful: bool = False) -> None:
         super().__init__(module, instance, layout)
         self.is_careful = is_careful
 
     def build(self) -> None:
-        """Build the functions of all generators."""
+        """Build the functions `begin_0`, `begin_1`, ... of all generators, in the order of the model."""
         ranges = self.instance.generator_ranges
         for number, (function, choices) in enumerate(zip(self.instance.model.generators, ranges, strict=True)):
             build = partial(self.begin, function.routine, choices)
@@ -60,12 +60,12 @@ class GeneratorCode(KernelCode):
         place: Value,
         status: Value,
     ) -> None:
-        """Pack the states that a generator makes; returns their number."""
+        """Build a generator's function: it packs the generator's states, at most `room`, and returns their number."""
         count, work = code.variable(0), code.variable(0)
         begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
         def stop(arguments: Sequence[Value], how: int) -> None:
-            """End the call at the first combination that begins with these arguments."""
+            """Return, and let the next call continue at the first combination that begins with these arguments."""
             for depth in range(len(choices)):
                 store_word(place + 8 * depth, arguments[depth] if depth < len(arguments) else 0)
             store_word(status, how)
@@ -73,7 +73,7 @@ class GeneratorCode(KernelCode):
 
         @contextmanager
         def goes_on(depth: int, arguments: Sequence[Value]) -> Iterator[Value]:
-            """The loop over an argument, which begins where an earlier call has ended."""
+            """The loop over the values of an argument, which continues where an earlier call has ended."""
             is_begun = [value == first for value, first in zip(arguments, begun, strict=False)]
             first = code.choice([(code.every(*is_begun), begun[depth])], 0) if is_begun else begun[depth]
             with code.loop(first, choices[depth].count) as value:
@@ -111,8 +111,8 @@ class GeneratorCode(KernelCode):
 def compiled_generators(
     instance: Instance, layout: Layout, *, is_careful: bool = False
 ) -> Sequence[Callable[..., int]]:
-    """Compile the generators of an instance, or load them from the cache: a function of each, in order. Raises
-    OutOfTimeError."""
+    """The compiled functions of an instance's generators of initial states, in order; they may come from the cache.
+    Raises OutOfTimeError."""
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:

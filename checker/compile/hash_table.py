@@ -1,7 +1,7 @@
 """The visited set's inner loops: hashing, looking up and inserting packed states, and sharing them among shards.
 
-The functions here build functions of machine code (checker/compile/machine_code.py), whose arguments are addresses of
-arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
+Each `Staged` function here builds a function of machine code (checker/compile/machine_code.py). Its arguments are
+addresses of arrays, and numbers. A state is `words` words of 64 bits; the states of an array lie side by side.
 
 An open-addressing hash table holds one word per slot: the upper 32 bits of a state's hash (its tag), and the state's
 index plus 1; 0 is a free slot. The slot is given by the top bits of the hash.
@@ -43,7 +43,7 @@ STATE_AHEAD = 6
 
 @Staged
 def hash_of(code: Code, state: Words, words: Value) -> None:
-    """The 64-bit hash of a state. Files on disk are sorted by it, so it belongs to their format."""
+    """The 64-bit hash of a state. Files on disk are sorted by this hash, so another hash needs another file format."""
     mixed = code.variable(MULTIPLIER)
     with code.loop(0, words) as word:
         mixed.set((mixed ^ state[word]) * MULTIPLIER)
@@ -54,7 +54,7 @@ def hash_of(code: Code, state: Words, words: Value) -> None:
 
 @Staged
 def is_same(code: Code, state: Words, other: Words, words: Value) -> None:
-    """Whether two states are equal."""
+    """Whether two packed states are equal."""
     with code.loop(0, words) as word, code.when(state[word] != other[word]):
         code.return_(False)
     code.return_(True)
@@ -62,13 +62,13 @@ def is_same(code: Code, state: Words, other: Words, words: Value) -> None:
 
 @Staged
 def copy_state(code: Code, source: Words, target: Words, words: Value) -> None:
-    """Copy a state."""
+    """Copy a packed state from address `source` to address `target`."""
     with code.loop(0, words) as word:
         target[word] = source[word]
 
 
 def held(store: Value, words: Value, entry: Value) -> Value:
-    """The address of the state that an entry of the table refers to."""
+    """The address, in the array `store`, of the state whose index is in this entry of the hash table."""
     return store + 8 * words * ((entry & LOW) - 1)
 
 
@@ -83,8 +83,8 @@ def looked_ahead(
     first: Value,
     last: Value,
 ) -> Iterator[Value]:
-    """The loop over successors first..last-1, which prefetches the slots that their hashes choose (`home`), and then
-    the states in these slots."""
+    """Loop over successors first..last-1. For later successors, the loop already prefetches the slot of their hash
+    (`home` computes it), and then the state to which that slot refers."""
     with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
         prefetch(table + 8 * home(hashes[k]))
     with code.loop(first, last) as k:
@@ -101,11 +101,11 @@ def looked_ahead(
 def sift(
     code: Code, states: Value, words: Value, size: Value, recent: Value, mask: Value, kept: Halves, hashes: Words
 ) -> None:
-    """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one cache
-    access for each successor.
+    """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one access
+    to `recent` for each successor.
 
-    `recent` holds, by hash, the last state with that hash, in `mask` + 1 entries. The positions of the remaining
-    successors are written to `kept`, in order, and their hashes to `hashes`; returns their number.
+    `recent` has `mask` + 1 entries; the lowest bits of a hash choose an entry, which holds the last state with them.
+    The positions of the remaining successors are written to `kept`, their hashes to `hashes`; returns their number.
     """
     count, difference = code.variable(0), code.variable()
     with code.loop(0, size) as i:
@@ -148,9 +148,10 @@ def merge(
     last: Value,
     room: Value,
 ) -> None:
-    """Insert those successors at kept[first..last-1] that are new, up to `room` states; returns the next position.
+    """Append the new states among successors kept[first..last-1] to the visited set, until it has `room` states.
 
-    The number of states in `store` is read from, and written to, the address `counted`.
+    Returns the position in `kept` at which the next call must continue, or `last`. The number of states in the visited
+    set (`store`) is read from, and written to, the address `counted`.
     """
     count, slot = code.variable(load_word(counted)), code.variable()
     shift = 64 - bits
@@ -235,7 +236,7 @@ def locate(
 
 @Staged
 def move(code: Code, old: Words, size: Value, new: Words, bits: Value) -> None:
-    """Move the entries of a table of `size` slots to a larger one, whose slots are the top `bits` bits of the hash."""
+    """Move the entries of a hash table of `size` slots to a larger hash table, which has 2^bits slots."""
     shift = 64 - bits
     mask = unsigned_shift(-1, shift)
     slot = code.variable()
@@ -260,7 +261,8 @@ def route(
     routed_hashes: Words,
     bounds: Words,
 ) -> None:
-    """Sort the positions `kept` of successors by shard, stably: shard s gets routed[bounds[s]..bounds[s+1]-1]."""
+    """Sort the positions `kept` of successors by shard, stably: those of shard s go to
+    routed[bounds[s]..bounds[s+1]-1]."""
     with code.loop(0, shards + 1) as shard:
         bounds[shard] = 0
     with code.loop(0, size) as i:
@@ -293,7 +295,8 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy the states first..last-1 that belong to a shard, where they begin at position `local`, into a chunk."""
+    """Copy those of states first..last-1 that a shard owns to their places in `chunk`. `owners` has the shard of each
+    state; in the array of this shard, they begin at position `local`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)
@@ -302,10 +305,8 @@ def pick(
 
 @Staged
 def interleave(code: Code, keys: Words, heads: Words, ends: Words, shards: Value, owners: Bytes, count: Value) -> None:
-    """Merge `count` sorted unsigned keys (of shard s: keys[heads[s]..ends[s]-1]); write the shard of each to `owners`.
-
-    Afterwards `heads` equals `ends`.
-    """
+    """Merge the shards' sorted lists of unsigned keys (of shard s: keys[heads[s]..ends[s]-1]), `count` keys in all: for
+    each key, in the merged order, write its shard to `owners`. Afterwards `heads` equals `ends`."""
     least, least_key = code.variable(), code.variable()
     with code.loop(0, count) as at:
         least.set(-1)

@@ -40,7 +40,7 @@ class InstanceSpecification:
 
     @classmethod
     def of(cls, instance: Instance, reduction: Reduction | None = None) -> InstanceSpecification:
-        """The specification of this instance, whose kernel has this reduction."""
+        """The description of this instance, and of the reduction with which its kernel is compiled."""
         model = instance.model
         return cls(
             model.name,

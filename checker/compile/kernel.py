@@ -1,13 +1,12 @@
 """Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
-The cache file of a kernel is named by all that its code depends on (`kernel_key`), and by the compiler
-(checker/compile/machine_code.py). So a changed helper function leads to another file. A cached kernel is not built
-again: the code that builds kernels (checker/compile/kernel_code.py) is imported only where a kernel is compiled.
+The name of a kernel's cache file is a digest of everything that its code depends on (`kernel_key`), the compiler
+included (checker/compile/machine_code.py). So a changed helper function leads to another file. A cached kernel is not
+built again: the code that builds kernels (checker/compile/kernel_code.py) is imported only where a kernel is compiled.
 
-What a kernel takes from an instance: its functions (those of a mutant differ from its model's), the bounds, the
-ranges of the fields and the sizes of domains, the places of settings, and the numbers of steps. A run-time setting is
-not in its key, unless a range of values or the size of a domain depends on it: then each of its values has a kernel of
-its own.
+A kernel depends on these parts of an instance: its functions (a mutant's differ from those of its model), the bounds,
+the ranges of the fields, the sizes of domains, where settings are stored, and how steps are numbered. The value of a
+run-time setting matters only if a range or the size of a domain depends on it: then each value has its own kernel.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def generators_key(instance: Instance) -> str:
 
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
-    """The part of a key that describes these functions, and where the cells and settings that they use are stored."""
+    """The part of a kernel's key for these functions of the model, and for the places of fields and settings."""
     values = dict(instance.configuration.items())
     domains = list(map(str, map(digest.domain, instance.model.domains)))
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
@@ -77,7 +76,7 @@ def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:
 
 
 def _reduction(reduction: Reduction | None) -> Any:
-    """A reduction as a part of a key, with its sets in a fixed order."""
+    """The part of a kernel's key for a reduction; its sets are sorted, so that equal reductions have equal keys."""
     if reduction is None or reduction.symmetry is None:
         return reduction
     symmetry = reduction.symmetry
@@ -111,7 +110,8 @@ QUICK, OPTIMIZED = "quick", "optimized"
 
 @dataclass
 class Kernel:
-    """The compiled functions of a model, for one state layout (parameters: checker/compile/kernel_code.py)."""
+    """The compiled functions of a model, for one state layout. Their parameters are those of the functions with the
+    same names in checker/compile/kernel_code.py."""
 
     layout: Layout
     expand: Callable[..., int]
@@ -129,17 +129,15 @@ class Kernel:
     state, or no permutation, leaves it (checker/compile/ranges.py)."""
 
     def reduced(self, words: NDArray[np.uint64], instance: Instance) -> NDArray[np.uint64]:
-        """For each of these packed states, one per row, the state that a search keeps in its place."""
+        """For each packed state, one per row, the state that a search with the kernel's reduction keeps instead."""
         words = np.ascontiguousarray(words)
         if self.reduction is not None:
             self.reduce(words.ctypes.data, len(words), self.layout.buffer(instance).ctypes.data)
         return words
 
     def optimize_for(self, expanded: int, deadline: float) -> None:
-        """Optimize after a search has expanded many states, if it has time until the deadline (time.monotonic).
-
-        Another process compiles: it can be ended, which LLVM cannot.
-        """
+        """Optimize the kernel if the search has expanded at least MANY_STATES states, and SHORT seconds are left until
+        the deadline (time.monotonic). Another process compiles, because a process can be ended, and LLVM cannot."""
         left = deadline - time.monotonic()
         if self.optimize is None or expanded < MANY_STATES or left < SHORT:
             return
@@ -161,8 +159,8 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code for it, the code is of the kind that is compiled quickly, unless `is_optimized`.
-    The `key` is the result of `kernel_key`, if the caller has computed it already.
+    If the cache has no optimized code, the kernel has code that was compiled quickly, unless `is_optimized`.
+    The `key` is the result of `kernel_key`, if the caller has already computed it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
@@ -196,7 +194,7 @@ def kernel_of(
 
 
 def _why_compiled(path: Path) -> str:
-    """Why the kernel is compiled, not read from the cache file `path`. A problem of the cache is reported once."""
+    """The reason, in brackets, why the kernel is compiled and not read from its cache file; names a problem once."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (uncached)"

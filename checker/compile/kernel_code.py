@@ -1,12 +1,13 @@
 """Builds the functions of one kernel from a model's functions.
 
-The functions are `expand`, `check` and `reduce`: they read states from the visited set, judge them, and write
-successors. Only the bounds of the configuration are compiled in: switches, client settings and the alternatives of
-actions are values in the working buffer, so that one kernel serves all protocols with the same layout and actions.
+`expand` writes the successors of states in the visited set, `check` evaluates properties in states, and `reduce`
+replaces states by those that a reduction keeps. Only the bounds of the configuration are compiled in. Switches, client
+settings and the chosen alternative of each action are values in the working buffer, so that one kernel serves all
+protocols with the same layout and actions.
 
-Every routine of the model becomes one function of the kernel: a cell is the number at an address, a guard that is false
-returns 0, folds are loops. The kernel stops as soon as a value leaves its declared range; then a careful kernel, which
-counts such errors, continues.
+Every function of the model becomes one function of the kernel: a cell is the number at an address, a guard that is
+false returns 0, a fold (`all`, `any`, `sum`, `min`, `max`) is a loop. The kernel stops as soon as a value leaves its
+declared range; then a careful kernel, which counts such errors, continues.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ from isrcheck.models.language.states import FieldLayout
 def function_of(
     kernel: KernelCode, routine: ir.Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
 ) -> Any:
-    """The function of a routine, given limits of its parameters, without its first `skip` statements. That of an action
-    returns whether the action is enabled."""
+    """The kernel's function for a routine of the model, without the first `skip` statements of the routine. `limits`
+    bounds its parameters. The function for an action returns whether the action is enabled."""
     body = routine.body[skip:]
 
     def build(code: Code, *parameters: Value) -> None:
@@ -82,14 +83,14 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The kinds of a function's parameters. Several states may be one buffer, so they are not declared apart."""
+    """The types of a function's parameters. A state is an `Apart` only if there is one: two may be the same buffer."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 @dataclass
 class Lowering:
-    """Builds the nodes of a routine in a function. `places` has the values of the variables, `limits` their limits."""
+    """Translates a routine of the model into `code`. `places` has the value of each variable, `limits` bounds it."""
 
     kernel: KernelCode
     code: Code
@@ -100,13 +101,13 @@ class Lowering:
     # --------------------------------------------------------------------------------------------------- statements
 
     def statements(self, statements: Iterable[ir.Statement]) -> None:
-        """Build statements in order; nothing is built after a statement that ends the function."""
+        """Build the code of the statements, in order, up to a statement that ends the function."""
         for statement in statements:
             if not self.code.has_ended:
                 self.statement(statement)
 
     def statement(self, statement: ir.Statement) -> None:
-        """Build one statement."""
+        """Build the code of one statement of the model."""
         code = self.code
         match statement:
             case ir.Assign(variable, value):
@@ -145,13 +146,13 @@ class Lowering:
                 assert_never(statement)
 
     def guard(self, holds: Number) -> None:
-        """Build a return from an action's function, as not enabled, that is taken unless the guard holds."""
+        """Build code that returns "not enabled" from the function of an action unless its guard holds."""
         if holds is not True:
             with self.code.when(~holds):
                 self.code.return_(False)
 
     def assign(self, variable: ir.Variable, value: Number) -> None:
-        """Give a variable a value."""
+        """Build the assignment of a value to a local variable of the routine."""
         place = self.places.get(variable)
         if place is None:
             place = self.places[variable] = self.code.variable()
@@ -159,7 +160,7 @@ class Lowering:
         place.set(value)
 
     def store(self, store: ir.Store) -> None:
-        """Store a value, or add to a cell, whose place is computed once."""
+        """Build the storing of a value in a cell, or an addition to a cell; the cell's address is computed once."""
         total = increase(store)
         state, place, offset = self.place(store.cell)
         if total is None:
@@ -171,7 +172,7 @@ class Lowering:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def value(self, expression: ir.Expression) -> Value:
-        """Build an expression."""
+        """Build the code of an expression, and return its result."""
         code, value = self.code, self.value
         match expression:
             case ir.Constant(number):
@@ -228,15 +229,15 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The state that holds the settings, and that an index outside a subset marks as failed."""
+        """The routine's first state: settings are read from it, and an index outside a subset marks it as failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
-        """A function for each of these expressions, which builds it."""
+        """For each expression, a function that builds its code when it is called."""
         return [partial(self.value, expression) for expression in expressions]
 
     def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
-        """A function for each comparison of a chain, which builds it; every number is evaluated once."""
+        """For each comparison of a chain `a < b < c`, a function that builds it; every number is evaluated once."""
         left = first
 
         def compare(link: ir.Link) -> Value:
@@ -247,7 +248,7 @@ class Lowering:
         return [partial(compare, link) for link in links]
 
     def added(self, total: Value, terms: Iterable[ir.Term]) -> Value:
-        """Build a sum: a total so far, with further terms."""
+        """Build the sum of a total and further terms, each of which is added or subtracted."""
         for term in terms:
             total = total - self.value(term.value) if term.is_subtracted else total + self.value(term.value)
         return total
@@ -265,7 +266,7 @@ class Lowering:
                 assert_never(operation)
 
     def setting(self, name: str) -> Value:
-        """Build a setting: a number that is compiled in, or a read from the working buffer."""
+        """The value of a setting: a bound is compiled in, another setting is read from the working buffer."""
         entry = self.kernel.instance.model.entries[name]
         if entry.is_bound:
             return self.code.constant(getattr(self.kernel.instance.configuration, name))
@@ -276,7 +277,7 @@ class Lowering:
     # -------------------------------------------------------------------------------------------------------- cells
 
     def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
-        """The state, the field, and the byte offset of a cell."""
+        """Of a cell: the address of its state, the layout of its field, and its byte offset in the working buffer."""
         state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
         layout, moving = self.kernel.layout, []
         first = layout.bits[place.offset].byte if place.count else layout.first_cell
@@ -291,20 +292,20 @@ class Lowering:
         return state, place, sum(moving, self.code.constant(first))
 
     def index(self, state: Value, index: ir.Expression, size: int) -> Value:
-        """An index, which is checked unless it surely is in 0..size-1."""
+        """The value of an index; code that checks it is built unless the index surely is in 0..size-1."""
         value = self.value(index)
         return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
 
     # --------------------------------------------------------------------------------------------- ranges and folds
 
     def range(self, numbers: ir.Range) -> list[Number]:
-        """Build the two ends of a range."""
+        """The first number of a range, and the number after its last one."""
         ends = [(end, self.kernel.ranges.number(end)) for end in (numbers.first, numbers.end)]
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """Build a fold that is the value of a function, or a guard: at the first element that decides the fold, the
-        function returns."""
+        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return its result after them. At the first
+        element that decides an `all` or `any`, the whole function returns."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -338,7 +339,7 @@ class Lowering:
         return result
 
     def fold_call(self, fold: ir.Fold) -> Value:
-        """A fold inside an expression: the call of a new function that gets the variables that it reads."""
+        """The result of a fold inside an expression: the fold is a new function, called with the variables it reads."""
         read = variables(fold)
         if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
             read.add(self.routine.states[0])
@@ -354,7 +355,7 @@ class Lowering:
 
 @Staged
 def note(code: Code, result: Value, state: Value, step: Value) -> None:
-    """Count one finding of a property, and keep the state and step of the first."""
+    """Add 1 to a counter of the results; the first time, also store the state and the step."""
     with code.when(load_word(result) == 0):
         store_word(result + STATE_OFFSET, state)
         store_word(result + STEP_OFFSET, step)
@@ -363,14 +364,14 @@ def note(code: Code, result: Value, state: Value, step: Value) -> None:
 
 @Staged
 def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
-    """Write the judgement of one state into the bytes whose address the result holds, if it holds one."""
+    """Write a property's result for one state into an array with a byte per state, if `result` holds its address."""
     with code.when(load_word(result + STATE_OFFSET)):
         STORE[1](load_word(result + STATE_OFFSET) + state, judged)
 
 
 @Staged
 def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Value) -> None:
-    """Write the status: the next state, the number of successors, whether the model left a declared range."""
+    """Write how a call of `expand` ended: the next state, the number of successors, whether a value left its range."""
     store_word(status, state)
     store_word(status + SUCCESSORS_OFFSET, count)
     store_word(status + FAILED_OFFSET, has_failed)
@@ -378,13 +379,13 @@ def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Val
 
 
 def is_marked(prop: Property) -> bool:
-    """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
+    """Whether the kernel writes this property's result for each state, because only a complete search can judge it."""
     return prop.kind in WHOLE
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The state or step that is judged, with everything that the conditions of properties may read."""
+    """A state or step in which properties are evaluated, with everything that their conditions may read."""
 
     states: Mapping[str, Value]
     """The states, by the names of parameters; a failure can be permitted in the last one."""
@@ -399,7 +400,7 @@ class Judged:
 
     @property
     def last(self) -> Value:
-        """The state that is judged; for a step, the state after it."""
+        """The state in which properties are evaluated; for a step, the state after the step."""
         *_, last = self.states.values()
         return last
 
@@ -409,7 +410,7 @@ Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 
 
 class KernelCode:
-    """Builds the functions of a kernel in a module, each before those that call it."""
+    """Builds the functions of a kernel in a module; a function is built before the functions that call it."""
 
     counts_errors = False
     """Whether properties are judged on although the model has left a declared range."""
@@ -427,16 +428,16 @@ class KernelCode:
         self.functions: dict[Routine, Any] = {}
 
     def build(self) -> None:
-        """Build the whole kernel."""
+        """Build all functions of the kernel."""
         for build in (self.expand, self.check, self.reduce, self.may_overreport):
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
-        """Return whether some fold is evaluated to its end (checker/compile/kernel.py). It is built last."""
+        """Build the function that returns `Kernel.may_overreport`. It must be the last function that is built."""
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Pack the state that the search keeps: after the reduction, which may permute the state."""
+        """Apply the reduction to `state`, in place, and pack the result, the state that the search keeps."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -452,11 +453,11 @@ class KernelCode:
         return self.functions[routine]
 
     def step(self, routine: Routine, choices: Sequence[ArgumentRange], *, skip: int) -> Any:
-        """The kernel's function for an action, without its first `skip` guards; it returns whether it is enabled."""
+        """The kernel's function for an action, without its first `skip` guards; returns whether it is enabled."""
         return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
 
     def holds(self, code: Code, function: Function, *states: Number) -> Value:
-        """Whether a function of the model is true in a state, or for a step."""
+        """Whether a function of the model (a property, constraint, ...) is true in a state, or for a step."""
         return code.call(self.routine(function.routine), *states)
 
     # ------------------------------------------------------------------------------------------------------- judging
@@ -472,27 +473,27 @@ class KernelCode:
         state: Value,
         step: Value,
     ) -> None:
-        """Judge the properties of steps for one step."""
+        """Evaluate the properties of steps for one step, and count their results."""
         judged = Judged({"before": before, "after": after}, results, state, step, {"taken": taken})
         self._observe(code, active, judged, lambda prop: prop.of_steps)
 
     def observe_state(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
-        """Judge the properties of states in one state."""
+        """Evaluate the properties of states in one state, and count their results."""
         self._observe(code, active, Judged({"s": s}, results, state, step), lambda prop: not prop.of_steps)
 
     def observe_outside(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
-        """Judge a successor outside the constraint."""
+        """Evaluate the properties of states in a successor outside the constraint, and count their results."""
         judged = Judged({"s": s}, results, state, step, is_outside=True)
         self._observe(code, active, judged, lambda prop: not (prop.of_steps or is_marked(prop)))
 
     def judge_end(self, code: Code, s: Apart, results: Value, state: Value, step: Value) -> None:
-        """Judge a state from which no step leads, for the implicit property `deadlock`."""
+        """Evaluate the implicit property `deadlock` in a state without steps: is the state one of the model's ends?"""
         ends = [partial(self.holds, code, terminal, s) for terminal in self.instance.model.terminals]
         truth = code.some(*ends) if ends else code.constant(False)
         self.judge(code, Judged({"s": s}, results, state, step), self._deadlock, DEADLOCK, truth)
 
     def _observe(self, code: Code, active: Value, judged: Judged, is_observed: Callable[[Property], bool]) -> None:
-        """Judge the properties that `is_observed` selects, except those that are decided."""
+        """Evaluate the properties that `is_observed` selects, if their byte in the array `active` is not 0."""
         values = {**judged.states, **judged.others}
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         for number, prop in enumerate(self.instance.model.properties):
@@ -502,7 +503,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count the result of the property with this number."""
+        """Count that a `sometimes` property is true, or that another property fails; `truth` is its value."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -515,7 +516,7 @@ class KernelCode:
                         self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property, which may be permitted."""
+        """Count a failure of a property: as permitted, if its condition for permitted failures is true."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return
@@ -527,8 +528,8 @@ class KernelCode:
 
     @contextmanager
     def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
-        """The code inside is executed if a condition of the property with this number, evaluated in these states, is
-        true. If the evaluation has left a declared range, a careful kernel only counts this."""
+        """The code inside runs if `condition` is true. If evaluating it in these states leaves a declared range, a
+        careful kernel counts an error of property `number` instead."""
         if not self.counts_errors:
             with code.when(evaluated(condition)):
                 yield
@@ -542,7 +543,7 @@ class KernelCode:
             yield
 
     def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
-        """Count a result of the property with this number, or mark the state."""
+        """Add 1 to a property's results of this kind, or write the result of the state (`is_marked`)."""
         prop = self.instance.model.properties[number] if number < self._deadlock else DEADLOCK
         if not is_marked(prop) or kind is EntryKind.ERRED:
             row = offset(number, kind, is_outside=judged.is_outside)
@@ -560,7 +561,7 @@ class KernelCode:
     # ---------------------------------------------------------------------------------------------------- successors
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """The number of steps taken so far: it does not change in a state without a step."""
+        """A number that grows with every step. If expanding a state does not change it, the state has no steps."""
         if self.instance.model.constraints:
             return count + load_word(results + offset_of_outside(self._deadlock))
         return count.get()
@@ -581,8 +582,8 @@ class KernelCode:
         step: Value,
         slot: Value,
     ) -> None:
-        """Write one successor, judge the transition, and undo the step in the working buffer. A successor outside the
-        constraint is judged here, and not written."""
+        """Evaluate properties of steps for one step, write the successor, and restore the working buffer. A successor
+        outside the constraint is not written; properties of states are evaluated in it here."""
         constraints = self.instance.model.constraints
         within = code.constant(True)
         if constraints:
@@ -605,7 +606,7 @@ class KernelCode:
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """Refuse a successor if the constraint cannot be evaluated in it: this kernel stops."""
+        """Handle a step after which the constraint cannot be evaluated: nothing to do here, as this kernel stops."""
 
     # --------------------------------------------------------------------------------------------------------- steps
 
@@ -625,7 +626,8 @@ class KernelCode:
         active: Value,
         results: Value,
     ) -> None:
-        """Write the successors of states first..last-1, in order, while there is room for all successors of a state."""
+        """Write the successors of states first..last-1, in order. Stops before a state whose successors, at most one
+        per step of the model, may not fit: the array of successors has `room` places."""
         at = Expansion(before, s, words, parents, steps, fired, active, results, code.variable(0))
         status = results + self.status
         with code.loop(first, last) as i:
@@ -652,8 +654,8 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of an action's alternative. The part after the guards is a separate function. The guards read
-        the state in `before`, which no action changes, so that the compiler need not read a cell again after a step."""
+        """Take all steps of one alternative of an action. Its code after the guards is a separate function. The guards
+        read the state in `before`, which no step changes, so a cell need not be read again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
         guards = conjuncts(routine)
@@ -675,8 +677,8 @@ class KernelCode:
         guards: Sequence[Expression],
         loop: Loop | None = None,
     ) -> Iterator[Sequence[Value]]:
-        """The loops over the arguments of a routine, with guards, which read this state. What is built inside gets the
-        arguments, for which all guards are true."""
+        """Loop over all arguments of a routine for which its guards are true in `state`, and yield these arguments.
+        Each guard is evaluated in the outermost loop that binds everything it reads."""
         limits = self.ranges.limits(routine, guards, argument_limits(routine, choices))
         lowering = Lowering(self, code, routine, {routine.states[0]: state}, limits)
         arguments: list[Value] = []
@@ -692,13 +694,13 @@ class KernelCode:
             yield arguments
 
     def emit_step(self, code: Code, at: Expansion, state: Value, slot: int, arguments: Sequence[Value]) -> None:
-        """Write the successor that an action has made with these arguments."""
+        """Write the successor to which an action with these arguments leads; `at.s` holds the successor."""
         step = self.step_number(code, slot, arguments)
         arrays = at.words, at.parents, at.steps, at.fired, at.active, at.results
         at.count.set(code.call(self.emit, at.before, at.s, *arrays, at.count, state, step, slot))
 
     def step_number(self, code: Code, slot: int, arguments: Sequence[Value]) -> Value:
-        """The number of an action's step."""
+        """The number, among all steps of the model, of the step of action `slot` with these arguments."""
         first, after = self.instance.first_steps[slot : slot + 2]
         number, stride = code.constant(first), after - first
         for argument, choice in zip(arguments, self.instance.argument_ranges[slot], strict=True):
@@ -711,7 +713,7 @@ class KernelCode:
     def check(
         self, code: Code, store: Value, first: Value, last: Value, s: Apart, active: Value, results: Value
     ) -> None:
-        """Judge states first..last-1; returns the state at which the model left a declared range, or `last`."""
+        """Evaluate properties in states first..last-1; returns the state in which a range was left, or `last`."""
         with code.loop(first, last) as i:
             self.unpack(store + i * self.words_size, s)
             code.call(self.observe_state, s, active, results, i, -1)
@@ -720,7 +722,7 @@ class KernelCode:
         code.return_(last)
 
     def reduce(self, code: Code, words: Value, count: Value, s: Apart) -> None:
-        """Replace each of the packed states by the state that the search keeps in its place."""
+        """Replace each of `count` packed states by the state that the search keeps instead."""
         with code.loop(0, count) as i:
             place = words + i * self.words_size
             self.unpack(place, s)
@@ -730,7 +732,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The values of `expand` that the code of every action needs."""
+    """The addresses and the counter that `expand` passes to the code of every action."""
 
     before: Value
     s: Value
@@ -752,27 +754,27 @@ class Expansion:
 class CarefulCode(KernelCode):
     """Builds the functions of a careful kernel, which continues where the ordinary kernel stops.
 
-    After every step and every property, it checks whether an index or a value left its declared range. If so, it only
-    counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
+    After every step and every property, it checks whether an index or a value left its declared range. If so, it counts
+    an error; the step then has no successor, and the property has no result there. These checks take time, so a careful
     kernel runs only after the ordinary kernel has stopped.
     """
 
     counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """The number of steps that were taken so far; those that leave a declared range count as well."""
+        """As in KernelCode; the number also grows with every step that leaves a declared range."""
         return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """Count a step as leaving a declared range if the constraint cannot be evaluated in the state after it."""
+        """If the constraint cannot be evaluated in a successor, count the step as an error and write no successor."""
         with code.when(failed(after)):
             self.undo(before, after, results, state, step)
             code.return_(count)
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of an action's alternative. As in the reference semantics, each evaluates every guard."""
+        """Take all steps of one alternative of an action. As in the reference semantics, each evaluates all guards."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=0)
         with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:
@@ -783,12 +785,12 @@ class CarefulCode(KernelCode):
                 self.emit_step(code, at, state, slot, arguments)
 
     def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
-        """Count a step that leaves a declared range, and undo it."""
+        """Count a step that leaves a declared range, and restore the state before it in the working buffer."""
         forget(after)
         note(results + offset_of_steps(self._deadlock), state, step)
         self.copy(before, after)
 
 
 def forget(state: Value) -> None:
-    """Clear the note in the error word that an index or a value has left its range."""
+    """Clear the error word of a working buffer, which says that an index or a value has left its range."""
     store_word(state, 0)

@@ -32,10 +32,8 @@ KINDS: dict[int, type[np.signedinteger[Any]]] = {1: np.int8, 2: np.int16, 4: np.
 
 @dataclass(frozen=True)
 class Bits:
-    """Where one cell is packed: word, lowest bit, number of bits. Its value is stored as value - low.
-
-    In a working buffer it has `bytes` bytes, from `byte` on.
-    """
+    """Where one cell is stored. Packed: in word number `word`, as the number value - low, whose `width` bits begin at
+    bit `shift`. In a working buffer: in `bytes` bytes, which begin at number `byte`."""
 
     word: int
     shift: int
@@ -56,7 +54,7 @@ class SettingPlace:
 
 @dataclass(frozen=True)
 class Layout:
-    """The bytes and bits of a state, the same for all configurations with the same ranges and array sizes."""
+    """Where a state's cells and settings are stored; configurations with equal ranges and array sizes share it."""
 
     settings: tuple[SettingPlace, ...]
     slots: int
@@ -65,7 +63,7 @@ class Layout:
 
     @property
     def first_choice(self) -> int:
-        """The byte that holds the alternative of action 0."""
+        """The first of the bytes that hold, for each action, the alternative that the protocol uses."""
         return max((place.byte + place.bytes for place in self.settings), default=ERROR_BYTES)
 
     @property

@@ -41,7 +41,7 @@ QUICK = 0
 
 
 def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's assembly. `is_quick`: it takes less time to compile, and more to run."""
+    """Compile a module in LLVM's assembly to object code. `is_quick`: compiling takes less time, running takes more."""
     machine = _machine(QUICK if is_quick else OPTIMIZATION)
     compiled = llvm.parse_assembly(assembly)
     compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
@@ -61,7 +61,7 @@ def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
 
 
 def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
-    """The functions in object code, by name and number of integer parameters."""
+    """Load object code: for each name in `parameters`, the function with that name and number of parameters."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(OPTIMIZATION))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -75,7 +75,7 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
 
 
 def addresses(*arrays: NDArray[Any]) -> Iterator[int]:
-    """The addresses of arrays, as arguments of a function of machine code. The arrays must outlive the call."""
+    """The addresses of arrays, as arguments for machine code. The caller must keep the arrays until the call ends."""
     return (array.ctypes.data for array in arrays)
 
 
@@ -113,7 +113,7 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def compiling_within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of all compilations in the block together (None: no limit but that of a block around it)."""
+    """Limit the time of all compilations in the block together (None: no limit but that of an enclosing block)."""
     deadline = float("inf") if seconds is None else time.monotonic() + seconds
     before = _DEADLINE.set(min(deadline, _DEADLINE.get()))
     try:
@@ -164,8 +164,7 @@ FOLDERS = {
 
 @cache
 def _compiler() -> str:
-    """A digest of everything on which machine code depends, except its own text; it is computed once, because it is the
-    same for every text."""
+    """A digest of everything on which all machine code depends: isrcheck's modules, the tools, and the processor."""
     tools = f"{host()} {sys.version} {llvmlite.__version__} {llvm.llvm_version_info}"
     return f"{hashed_modules(FOLDERS)}\0{tools}"
 
@@ -177,15 +176,15 @@ def code_path(kind: str, content: str) -> Path:
 
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
-    """Compile the public function that a `Staged` builds, and return the machine code as a Python function."""
+    """A `Staged` function as a Python function that runs its machine code, which may come from the cache."""
     return functions_of(function.build.__module__)[function.build.__name__]
 
 
 @cache
 def functions_of(module: str) -> dict[str, Callable[..., int]]:
-    """The public functions of a module, compiled when the cache has no code for them.
+    """The public `Staged` functions of a module, by name, compiled if the cache has no code for them.
 
-    Apart from its own text, they depend only on modules in FOLDERS.
+    They may depend only on the module itself and on the packages in FOLDERS.
     """
     staged = [
         function

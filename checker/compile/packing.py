@@ -1,13 +1,13 @@
-"""The code that packs states: copies and unpacks them, clears dead cells, and finds the least permutation of a state.
+"""Machine code that packs, unpacks and copies states, clears dead cells, and finds a state's least permutation.
 
-Instructions are inlined at a place of a function that is being built (checker/compile/staging.py); its values are
-addresses of working buffers and of packed states. Other functions permute a state.
+The operations (packing, unpacking, copying) are inlined where a function uses them (checker/compile/staging.py), with
+addresses of working buffers and packed states. Separate functions permute a state.
 
-Each symmetric element gets a signature: numbers that depend on its own cells, and that another element would have in
-the state with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later
-number is computed only where the earlier ones are equal. All orders are tried only among elements with equal
-signatures, which are rare. So every state of an orbit leads to the same set of tried states, and thus to the same least
-state: words are compared from the first on, as signed numbers.
+Each symmetric element gets a signature: numbers that depend on the element's own cells. Exchanging two elements of a
+state exchanges their signatures. The elements of a block are sorted by signature, by exchanging neighbours; the next
+number of a signature is computed only where all numbers before it are equal. Elements with equal signatures are rare;
+all orders of them are tried. So all permutations of a state lead to the same set of tried states, and thus to the same
+least state: the first word that differs, as a signed number, decides which state is less.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from isrcheck.checker.reductions.reduction import Block, Cell, Clearing, Symmetr
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
-    """The consecutive cells in groups of at most LANES, each group within one word and of one size."""
+    """The cells, in order, in groups of at most LANES; the cells of a group share a word, and have equal sizes."""
     groups: list[list[Bits]] = []
     for bits in layout.bits:
         first = groups[-1][0] if groups else bits
@@ -68,8 +68,8 @@ def packer(layout: Layout) -> Operation:
 
 
 def least_packer(layout: Layout) -> Operation:
-    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than the
-    state that they hold: the first word that differs, as a signed number, decides."""
+    """The operation `pack_least(state, words)`: pack `state` to address `words` if it is less than the packed state
+    there. The first word that differs, as a signed number, decides which is less."""
 
     @Operation
     def pack_least(builder: Any, state: Any, words: Any) -> None:
@@ -88,7 +88,6 @@ def least_packer(layout: Layout) -> Operation:
 
 
 def _packed(layout: Layout, builder: Any, state: Any) -> list[Any]:
-    """The packed words of the cells of a working buffer."""
     totals: list[Any] = [None] * layout.words
     for group in _groups(layout):
         of_cell, mask = CELLS[group[0].bytes], (1 << 8 * group[0].bytes) - 1
@@ -149,7 +148,8 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds functions that permute a state. The elements of all blocks have consecutive numbers, which name them."""
+    """Builds the functions that find the least permutation of a state. The elements of all blocks are numbered from 0
+    on, one block after the other."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
@@ -174,7 +174,7 @@ class Canonical:
         }
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Pack the least permutation of the state, which may be permuted."""
+        """Build the packing of the least permutation of `state` to `words`; afterwards `state` may be permuted."""
         self._settle(0, code, state, words)
 
     def _function(self, name: str, parameters: int, build: Callable[..., None]) -> Any:
@@ -208,7 +208,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Join pairs of cells into runs of bytes; of each run, the offsets of both sides, and their common size."""
+        """Join pairs of cells into pairs of byte ranges that can be exchanged: two offsets, and the number of bytes."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
@@ -221,7 +221,7 @@ class Canonical:
     # ------------------------------------------------------------------------------------------------------ signatures
 
     def _signature(self, block: Block, element: int) -> list[Term]:
-        """Functions that build the numbers of an element's signature, the most discriminating numbers first."""
+        """Functions that each build one number of an element's signature, the most discriminating number first."""
         own, tests = [], []
         for cell in self.symmetry.cells:
             of_sort = [
@@ -247,7 +247,8 @@ class Canonical:
         return [partial(_joined, word) for word in words] or [lambda state: state.code.constant(0)]
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
-        """The numbers of a signature, each with its width in bits, the most discriminating numbers first."""
+        """The parts of a signature, each with its width in bits, the most discriminating first: the bytes of the cells
+        `own`, and for each cell of `tests` a bit that says whether its value is the element."""
         runs: list[list[int]] = []
         for cell in own:
             bits = self.places[cell.position]
@@ -265,10 +266,10 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort by part number `part` of the signatures those elements whose earlier parts are equal (`tied`). After the
-        last part, pack the state, and try all orders of the elements that are still tied.
+        """Sort elements by number `part` of their signatures, where all numbers before it are equal (`tied`). After the
+        last number, pack the state, and try all orders of the elements whose signatures are equal.
 
-        Bit k of `tied` says that elements k and k+1 are tied; None: all are.
+        Bit k of `tied` says that elements k and k+1 have been equal so far; None: all have.
         """
         equal: list[Value] = []
         for numbers in self.numbers:
@@ -305,7 +306,7 @@ class Canonical:
                     right.set(kept)
 
     def _others(self) -> Any:
-        """The function that packs all other orders of tied elements. The state is the same before and after."""
+        """The function that packs the least state of all orders of elements with equal signatures; restores `state`."""
         others = self._function("others.none", 3, lambda *_: None)
         for numbers in self.numbers:
             for last in numbers[1:]:
@@ -315,8 +316,8 @@ class Canonical:
     def _other_orders(
         self, first: int, last: int, before: Any, code: Code, state: Value, words: Value, ties: Value
     ) -> None:
-        """Pack all other orders of tied elements up to number `last` of a block, which begins at `first`: each of the
-        elements tied with the last one takes its place, and those `before` it take all orders."""
+        """Build one function of `_others`: it tries all other orders of the elements first..last of a block that have
+        equal signatures. Each of them takes the place `last` once; the function `before` orders the rest."""
         code.call(before, state, words, ties)
         with ExitStack() as conditions:
             for place in range(last - 1, first - 1, -1):
@@ -342,13 +343,12 @@ def _tested(place: Bits, element: int, state: Value) -> Value:
 
 
 def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
-    """A number with several terms in it, each shifted to its first bit."""
     return reduce(or_, (term(state) * (1 << bit) for term, bit in terms))
 
 
 def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
-    """Divide a run of bytes into pieces that one instruction can load or store; of each piece, the offset and the
-    number of bytes."""
+    """Divide `size` bytes into pieces that one instruction can load or store. For each piece, yields its offset and its
+    number of bytes, at most `most`."""
     offset = 0
     while offset < size:
         number = next(number for number in LOAD if number <= min(size - offset, most))
@@ -360,7 +360,7 @@ def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
 
 
 def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[Bits]) -> None:
-    """Clear the dead cells in a working buffer."""
+    """Build code that clears the dead cells of a working buffer: nothing reads their values, so they get fixed ones."""
     groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
     for clearing in clearings:
         groups.setdefault((clearing.guard, clearing.values), {}).update(clearing.cells)
@@ -374,7 +374,7 @@ def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: 
 
 
 def _store(state: Value, cells: Mapping[int, int], places: Sequence[Bits]) -> None:
-    """Store values in cells; the values of neighbouring cells are stored together, in as few pieces as possible."""
+    """Build the storing of constants in cells (`cells` maps cell to value); neighbouring cells are stored together."""
     runs: list[tuple[int, bytearray]] = []
     for cell, value in sorted(cells.items()):
         place = places[cell]

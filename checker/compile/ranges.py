@@ -1,8 +1,8 @@
-"""Facts about numbers while a kernel is built, and their consequences for the order in which conditions are evaluated.
+"""For building kernels: which numbers are known, which indices may leave their range, where conditions are evaluated.
 
 `Ranges` knows the values of numbers that are compiled in, limits of variables, and whether an index needs a check.
-Each guard of an action or a generator is evaluated in the outermost loop over arguments that binds what it reads.
-`Elements` knows which folds over symmetric elements are evaluated to their end, and how two elements are compared.
+`placed` chooses, for each guard of an action, the outermost loop over arguments that binds all variables of the guard.
+`Elements` knows which folds (`all`, `any`) over symmetric elements must visit all elements, and how elements compare.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Limits = Mapping[ir.Variable, int]
 
 
 class Ranges:
-    """The known facts about the numbers in an instance's functions."""
+    """Knows, for an instance's functions, the values of compiled-in numbers, and which indices are surely in range."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self._may_fail: dict[ir.Routine, bool] = {}
 
     def number(self, expression: ir.Expression) -> int | None:
-        """The value of a number that depends only on what is compiled in; None for any other expression."""
+        """The value of an expression of constants, bounds and domain sizes only; None for any other expression."""
         instance = self.instance
         match expression:
             case ir.Constant(constant):
@@ -49,9 +49,10 @@ class Ranges:
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
-        """The limits of the variables in nodes of a routine, given limits of its parameters. A variable has a limit if
-        it changes only as the variable of one loop, outside of which no model reads it. Where several generators share
-        a variable, because several guards call a helper (`conjuncts`), the limit is the greatest of theirs.
+        """The limits of the variables in nodes of a routine, given the limits of its parameters (`limits`).
+
+        A variable gets a limit only if nothing but one loop changes it; models do not read it outside of that loop.
+        If several guards call a helper (`conjuncts`), its comprehensions share a variable; the greatest limit counts.
         """
         limited = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
         unlimited: set[ir.Variable] = set()
@@ -66,7 +67,7 @@ class Ranges:
         return limited
 
     def _limit(self, numbers: ir.Range, limits: Limits) -> int | None:
-        """The limit of the numbers of a range: all are in 0..limit-1."""
+        """A limit of the numbers of a range, so that all are in 0..limit-1; None if no such limit is known."""
         match numbers.first:
             case ir.Local(variable):
                 is_natural = variable in limits
@@ -106,13 +107,13 @@ class Ranges:
         return False
 
     def elements(self, subset: ir.Variable) -> int:
-        """The number of elements of the domain of which a variable is a subset."""
+        """For a variable whose value is a subset of a domain, the number of elements of that domain."""
         assert subset.domain is not None and issubclass(subset.domain, Subset)
         return self.instance.size_of(subset.domain.of)
 
 
 def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
-    """Whether a variable is assigned only as the variable of one loop."""
+    """Whether one loop over this variable is the only place that assigns it."""
     return routine.assignments[variable] == 1 and variable not in routine.parameters
 
 
@@ -122,7 +123,7 @@ calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
-    """The numbers of elements of the domains of an action's parameters."""
+    """For each parameter of an action, except subsets, the number of elements of its domain."""
     pairs = zip(routine.arguments, choices, strict=True)
     return {parameter: choice.elements for parameter, choice in pairs if not choice.is_subset}
 
@@ -130,8 +131,7 @@ def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Li
 def placed(
     ranges: Ranges, conditions: Iterable[ir.Expression], unbound: set[ir.Variable], limits: Limits
 ) -> tuple[list[ir.Expression], list[ir.Expression]]:
-    """The conditions that must be true, divided into the conditions that are evaluated while some variables are still
-    `unbound`, and the conditions that wait.
+    """Divide conditions into those to evaluate while the variables `unbound` have no value, and those that must wait.
 
     A condition in which an index may leave its range is evaluated exactly if all conditions before it are true, as in
     the reference semantics. Other conditions are evaluated as soon as the loops bind the variables that they read.
@@ -150,8 +150,8 @@ def placed(
 
 
 def conjuncts(routine: ir.Routine) -> list[ir.Expression]:
-    """The conditions that are joined by `and` in the guards of a routine, and in the helpers that they call. Of equal
-    conditions the first is enough: a condition that was true stays true until the step is taken."""
+    """The guards of a routine, and the helpers that guards call, taken apart at `and` into single conditions. Repeated
+    conditions are left out: a condition that was true stays true until the step is taken."""
     different: list[ir.Expression] = []
     for guard in routine.guards:
         for condition in _conjuncts(guard.condition):
@@ -175,7 +175,7 @@ def _conjuncts(condition: ir.Expression) -> Iterator[ir.Expression]:
 
 
 def _inside(value: ir.Expression, passed: Mapping[ir.Variable, ir.Variable]) -> ir.Expression:
-    """What a helper returns, with the variables that are passed to it in place of its parameters."""
+    """The expression that a helper returns, with its parameters replaced by the variables passed to it."""
 
     def change(node: ir.Node) -> ir.Node:
         changes: dict[str, Any] = {
@@ -187,12 +187,13 @@ def _inside(value: ir.Expression, passed: Mapping[ir.Variable, ir.Variable]) -> 
 
 
 class Elements:
-    """Knows the folds over symmetric elements, which are evaluated so that the order of elements decides nothing.
+    """Decides how folds (`all`, `any`) over symmetric elements are compiled, so that the elements' order has no effect.
 
-    A fold stops at the first element that decides it. If an index of a later element may leave its range, the order of
-    the elements would decide whether the kernel notices; so such a fold goes on to its end. Then the kernel finds every
-    state of which some permutation leaves a range, and perhaps more; if it does not find a state, no permutation leaves
-    one. Without such folds, all permutations of a state leave a range, or none. `sources` are the model's files.
+    A fold can stop at the first element that decides it. If an index may leave its range at a later element, the order
+    of elements would decide whether the kernel notices. Such a fold therefore visits all elements. Then the kernel
+    reports every state of which some permutation leaves a range, and perhaps more states; a state that it does not
+    report has no such permutation. Without such folds, either all permutations of a state leave a range, or none does.
+    `sources` are the model's files.
     """
 
     def __init__(self, symmetry: Symmetry | None, sources: Mapping[str, str], ranges: Ranges) -> None:
@@ -203,7 +204,7 @@ class Elements:
         """Whether some fold is evaluated to its end."""
 
     def must_go_on(self, fold: ir.Fold, limits: Limits) -> bool:
-        """Whether a fold is evaluated to its end."""
+        """Whether a fold must visit all elements, although an earlier one may already decide it."""
         is_over_elements = any(map(self._is_over_elements, fold.generators))
         goes_on = is_over_elements and self.ranges.may_fail([*fold.generators, fold.body], limits)
         self.goes_on = self.goes_on or goes_on
@@ -217,7 +218,7 @@ class Elements:
         return is_whole or place_in(self.sources, generator) in self.symmetry.configured
 
     def sign(self, comparison: ir.Compare) -> str:
-        """The sign with which a comparison is compiled; != if `<` or another order only serves to visit each pair of
-        elements once."""
+        """The sign with which a comparison is compiled: !=, if the model compares elements by an order (`<`) only to
+        visit each pair of elements once; otherwise the model's sign."""
         is_unordered = self.symmetry is not None and place_in(self.sources, comparison) in self.symmetry.unordered
         return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value

@@ -1,13 +1,13 @@
 """Builds functions of machine code: Python calculates with `Value`s, and each operation writes an instruction.
 
-Python functions get a `Code` and `Value`s. They run once, while the code is built; so Python's own `if` and `for`
-decide which instructions there are, and `code.when` and `code.loop` which of them are executed. The result is a
-`Module` of functions that call each other, as LLVM's assembly (checker/compile/machine_code.py makes machine code of
-it).
+A Python function that builds a function of machine code gets a `Code` and `Value`s. It runs once, while the code is
+built: Python's own `if` and `for` decide which instructions are written, and `code.when` and `code.loop` decide which
+of them are executed. The result is a `Module` of functions that call each other, in LLVM's assembly; machine_code.py
+compiles it to machine code.
 
-Every value is a 64-bit number or a truth value. Where a number is needed, a truth value is 0 or 1; where a truth value
-is needed, a number is whether it is not 0. Sums and products wrap. Addresses of working buffers, packed states and
-counters are numbers, too; operations on memory are instructions, inlined where they are used.
+Every value is a 64-bit number or a truth value. Used as a number, a truth value is 0 or 1; used as a truth value, a
+number is true unless it is 0. Sums and products wrap around. Addresses of working buffers, packed states and counters
+are numbers, too; operations on memory are inlined where they are used.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ Build = Callable[..., None]
 
 
 def _operator(operation: str) -> Callable[[Value, Number], Value]:
-    """The method that calculates with an operation of LLVM."""
+    """The method of `Value` for a Python operator such as `+`, given LLVM's name of the operation."""
     return lambda value, other: value.code.calculated(operation, value, other)
 
 
 def _comparison(sign: str) -> Callable[[Value, Number], Value]:
-    """The method that compares two numbers by this sign."""
     return lambda value, other: value.code.compared(sign, value, other)
 
 
 def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
-    """The method that calculates the next value of a variable."""
+    """The method of `Variable` for an assignment such as `+=`, given LLVM's name of the operation."""
 
     def assign(variable: Variable, other: Number) -> Variable:
         variable.set(variable.code.calculated(operation, variable, other))
@@ -49,8 +48,8 @@ def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
 
 
 class Value:
-    """A number or a truth value of the function that is being built. The results of `==` and other comparisons are
-    truth values too: Python must not evaluate them as conditions; it raises an error if it does."""
+    """A number or a truth value of the function that is being built. `==` and other comparisons build a truth value;
+    using it in Python's own `if` or `and` raises an error, because it is not known yet."""
 
     __slots__ = ("_operand", "code")
 
@@ -60,7 +59,7 @@ class Value:
 
     @property
     def operand(self) -> Any:
-        """The value for LLVM."""
+        """The value as an operand of LLVM."""
         return self._operand
 
     @property
@@ -69,7 +68,7 @@ class Value:
         return Value(self.code, self.code.truth(self))
 
     def __bool__(self) -> bool:
-        raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
+        raise TypeError("Python cannot test a value that code computes later: use when(), every(), some() or choice()")
 
     __add__, __radd__ = _operator("add"), _operator("add")
     __sub__ = _operator("sub")
@@ -109,35 +108,34 @@ class Value:
 
 
 class Buffer(Value):
-    """The address of a working buffer, as a parameter of a function."""
+    """A parameter of a function: the address of a working buffer."""
 
     __slots__ = ()
 
 
 class Apart(Buffer):
-    """The address of a working buffer that no other parameter has: data written through it is never read through
-    another parameter."""
+    """A parameter that is the address of a working buffer which no other parameter points to (C's `restrict`)."""
 
     __slots__ = ()
 
 
 class Variable(Value):
-    """A value that can change: `variable.set(value)`, `variable += value`. Calculations use the value that it has at
-    their place in the code."""
+    """A variable of the function that is being built: `variable.set(value)`, `variable += value`. A calculation uses
+    the value that the variable has when the calculation is executed."""
 
     __slots__ = ()
 
     @property
     def operand(self) -> Any:
-        """The value that the variable has at this place of the code, for LLVM."""
+        """The variable's value at this place of the code, as an operand of LLVM."""
         return self.code.builder.load(self._operand)
 
     def get(self) -> Value:
-        """The value that the variable has at this place of the code; it does not change when the variable does."""
+        """The variable's value at this place of the code, as a `Value` that later assignments do not change."""
         return Value(self.code, self.operand)
 
     def set(self, value: Number) -> None:
-        """Give the variable another value."""
+        """Build the assignment of a value to the variable."""
         self.code.builder.store(self.code.number(value), self._operand)
 
     __iadd__, __isub__ = _assignment("add"), _assignment("sub")
@@ -152,7 +150,7 @@ Operand = Number | Callable[[], Number]
 
 
 class Code:
-    """A function that is being built. `parameters` are its values, of these `kinds` (Value or Buffer)."""
+    """A function that is being built. `parameters` are its arguments, of the types `kinds` (Value, Buffer or Apart)."""
 
     def __init__(self, module: Module, name: str, kinds: Sequence[type[Value]]) -> None:
         self.module = module
@@ -175,7 +173,7 @@ class Code:
 
     @property
     def builder(self) -> Any:
-        """LLVM's builder, at this place of the code. Nothing can be built behind a `return_` or `leave`."""
+        """LLVM's builder, which adds instructions at this place of the code. Fails behind a `return_` or `leave`."""
         assert not self._builder.block.is_terminated, "the code has ended here"
         return self._builder
 
@@ -185,7 +183,7 @@ class Code:
         return bool(self._builder.block.is_terminated)
 
     def end(self) -> None:
-        """End the function, which returns 0 if it gets this far."""
+        """Finish the function: execution that reaches the end of its code returns 0."""
         if not self.has_ended:
             self.return_()
         self._entry.branch(self._body)
@@ -194,22 +192,22 @@ class Code:
     # -------------------------------------------------------------------------------------------------------- values
 
     def constant(self, number: int) -> Value:
-        """A number or truth value that is known while the code is built, as a `Value`."""
+        """A Python number or truth value, as a `Value`."""
         return Value(self, self.operand(number))
 
     def operand(self, number: Number) -> Any:
-        """A number or truth value for LLVM."""
+        """A number or truth value as an operand of LLVM, with the type that it has."""
         if isinstance(number, Value):
             return number.operand
         return ir.Constant(I1 if isinstance(number, bool) else I64, int(number))
 
     def number(self, number: Number) -> Any:
-        """A number for LLVM."""
+        """A number or truth value as an operand of LLVM that is a 64-bit number."""
         operand = self.operand(number)
         return operand if operand.type == I64 else self.builder.zext(operand, I64)
 
     def truth(self, number: Number) -> Any:
-        """A truth value for LLVM."""
+        """A number or truth value as an operand of LLVM that is a truth value."""
         operand = self.operand(number)
         return operand if operand.type == I1 else self.builder.icmp_signed("!=", operand, ir.Constant(I64, 0))
 
@@ -221,12 +219,12 @@ class Code:
         return variable
 
     def calculated(self, operation: str, left: Number, right: Number) -> Value:
-        """The result of an operation of LLVM on two numbers."""
+        """The result of an operation on two numbers; `operation` is the name of its method in LLVM's builder."""
         operands = self.number(left), self.number(right)
         return Value(self, getattr(self.builder, operation)(*operands))
 
     def compared(self, sign: str, left: Number, right: Any) -> Value:
-        """Whether this comparison of two signed numbers is true."""
+        """Whether the comparison of two signed numbers by `sign`, such as `<=`, is true."""
         operands = self.number(left), self.number(right)
         return Value(self, self.builder.icmp_signed(sign, *operands))
 
@@ -282,8 +280,8 @@ class Code:
         return self._met(ends, otherwise, after)
 
     def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
-        """The value in the block `after`: each of `ends` jumps there with its own value, and so does the current block,
-        with the value `last`."""
+        """Join the branches of a choice at LLVM's block `after`, and return the value of the branch that was executed.
+        `ends` are the values and blocks of earlier branches; the current block has the value `last`."""
         operand = self.operand(evaluated(last))
         ends.append((operand, self._builder.block))
         kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
@@ -316,7 +314,6 @@ class Code:
         return self.function.append_basic_block()
 
     def _go_to(self, block: Any) -> Any:
-        """End the block with a jump, unless it has ended."""
         return None if self.has_ended else self._builder.branch(block)
 
     @contextmanager
@@ -330,7 +327,8 @@ class Code:
 
     @contextmanager
     def otherwise(self, condition: Operand = True) -> Iterator[None]:
-        """Directly after `when`: the code inside is executed if no condition so far was true, and this one is."""
+        """Python's `elif` or `else`, directly after `when` or `otherwise`: the code inside is executed if all earlier
+        conditions are false and this one is true."""
         no, jumps = self._condition
         assert no is self._builder.block and not no.instructions, "otherwise() stands directly behind when()"
         after = self._block()
@@ -354,8 +352,8 @@ class Code:
 
     @contextmanager
     def loop(self, first: Number, end: Number) -> Iterator[Value]:
-        """The code inside is executed for the numbers from `first` to one below `end`, which are calculated once; it
-        gets the number."""
+        """The code inside is executed for each number in first..end-1, and gets the number; `first` and `end` are
+        calculated once."""
         limits = self.number(first), self.number(end)
         before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
         self.builder.branch(head)
@@ -388,29 +386,29 @@ class Code:
         self._builder.position_at_end(self._ends_of_loops.pop())
 
     def leave(self) -> None:
-        """Leave the loop."""
+        """Build a jump behind the innermost `loop` or `repeat`."""
         self.builder.branch(self._ends_of_loops[-1])
 
     def return_(self, value: Number = 0) -> None:
-        """Return a number."""
+        """Build a return from the function with this number."""
         self.builder.ret(self.number(value))
 
 
 def evaluated(operand: Operand) -> Number:
-    """The value of an operand, which is built here if it is not always evaluated."""
+    """The value of an operand; if the operand is a function that builds its code, the code is built here."""
     return operand() if callable(operand) else operand
 
 
 class Operation:
-    """An operation that is built where it is used. `build` gets LLVM's builder and numbers of LLVM, and returns the
-    value; an operation without a value returns None, and counts as 0."""
+    """An operation whose instructions are inlined where it is used. `build` gets LLVM's builder and LLVM's numbers, and
+    returns the result; it returns None for an operation without a result, whose value is 0."""
 
     def __init__(self, build: Callable[..., Any]) -> None:
         self.build = build
         update_wrapper(self, build)
 
     def __call__(self, *arguments: Number) -> Value:
-        """Build the operation where its arguments are used."""
+        """Write the instructions of the operation into the code of its arguments, and return the result."""
         code = code_of(arguments)
         operands = [code.number(argument) for argument in arguments]
         operand = self.build(code.builder, *operands)
@@ -418,7 +416,7 @@ class Operation:
 
 
 def code_of(arguments: Iterable[Number]) -> Code:
-    """The code in which these arguments are used, at least one of which is a value."""
+    """The `Code` to which these arguments belong; at least one of them must be a `Value`."""
     return next(argument.code for argument in arguments if isinstance(argument, Value))
 
 
@@ -432,10 +430,10 @@ NUMBERS = {8: I64, 4: I32, 2: I16, 1: I8}
 
 
 def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
-    """The pointer to `address + offset`.
+    """The pointer to `address + offset`, for data of type `kind`.
 
-    The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
-    address is never 0, but LLVM may be unable to exclude that; even then it must not treat the code as unreachable.
+    LLVM gets the address as base and the offset as index, so it can tell whether two cells of a state overlap. An
+    address is never 0, but LLVM may not know that; it must not treat code that reads address 0 as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
@@ -450,12 +448,13 @@ def _fail(builder: Any, state: Any) -> None:
 
 
 def _read(kind: Any, builder: Any, state: Any, offset: Any) -> Any:
-    """The signed number of this type at `state + offset`."""
+    """The signed number of type `kind` at address `state + offset`, extended to 64 bits."""
     return builder.sext(builder.load(at(builder, state, kind, offset)), I64)
 
 
 def _write(kind: Any, builder: Any, state: Any, offset: Any, value: Any, low: Any, high: Any) -> None:
-    """Write a number of this type; if it is outside low..high, nothing is written and the state is marked as failed."""
+    """Write a number of type `kind` to `state + offset`. A number outside low..high is not written; instead the
+    working buffer `state` is marked as failed."""
     above = builder.icmp_signed(">=", value, low)
     below = builder.icmp_signed("<=", value, high)
     with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
@@ -473,7 +472,7 @@ WRITE = {size: Operation(partial(_write, kind)) for size, kind in CELLS.items()}
 
 
 def _load(kind: Any, builder: Any, address: Any) -> Any:
-    """The unsigned number of this type at `address`."""
+    """The unsigned number of type `kind` at `address`, extended to 64 bits."""
     number = builder.load(at(builder, address, kind))
     return number if kind is I64 else builder.zext(number, I64)
 
@@ -493,7 +492,7 @@ load_word, store_word, store_half = LOAD[8], STORE[8], STORE[4]
 
 @Operation
 def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
-    """`index` if it is in 0..size-1; otherwise 0, and the state is marked as failed."""
+    """Returns `index` if it is in 0..size-1. Otherwise returns 0, and marks the working buffer `state` as failed."""
     inside = builder.icmp_unsigned("<", index, size)
     with builder.if_then(builder.not_(inside), likely=False):
         _fail(builder, state)
@@ -526,7 +525,7 @@ unsigned_less = Operation(lambda builder, left, right: builder.icmp_unsigned("<"
 
 
 class Words(Value):
-    """An array of 64-bit numbers."""
+    """The address of an array of 64-bit numbers: `words[place]` reads a number, `words[place] = number` writes it."""
 
     __slots__ = ()
 
@@ -541,7 +540,7 @@ class Words(Value):
 
 
 class Halves(Words):
-    """An array of unsigned 32-bit numbers."""
+    """The address of an array of unsigned 32-bit numbers, read and written like `Words`."""
 
     __slots__ = ()
 
@@ -549,7 +548,7 @@ class Halves(Words):
 
 
 class Bytes(Words):
-    """An array of unsigned 8-bit numbers."""
+    """The address of an array of unsigned 8-bit numbers, read and written like `Words`."""
 
     __slots__ = ()
 
@@ -557,7 +556,7 @@ class Bytes(Words):
 
 
 class Module:
-    """Functions of machine code, which call each other. `before_each` is called before a function is built."""
+    """Functions of machine code that call each other. `before_each` is called before each function is built."""
 
     def __init__(self, before_each: Callable[[], object] = lambda: None) -> None:
         self.content = ir.Module("kernel")
@@ -565,16 +564,16 @@ class Module:
         self._functions: dict[Build, Any] = {}
 
     def function(self, build: Build, *, is_exported: bool = False) -> Any:
-        """The function that `build` builds, under its name, when it is needed first. Its annotations say which
-        parameters are working buffers. Only one that `is_exported` can be called from outside."""
+        """LLVM's function with the name and code of the Python function `build`, whose annotations are the types of the
+        parameters. It is built at the first call. Only an exported function can be loaded by name."""
         if build not in self._functions:
             kinds = kinds_of(build)
             self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
         return self._functions[build]
 
     def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
-        """Define a function with parameters of these kinds. A function that is not exported may get a longer name, so
-        that no two have the same."""
+        """Build a function with parameters of these types, and return it as LLVM's function. If the name is taken, a
+        function that is not exported gets a longer one."""
         self._before_each()
         name = name if is_exported else self.content.get_unique_name(name)
         code = Code(self, name, kinds)
@@ -586,12 +585,12 @@ class Module:
         return code.function
 
     def assembly(self) -> str:
-        """The module as LLVM reads it."""
+        """The text of the module in LLVM's assembly."""
         return str(self.content)
 
     def take_apart(self) -> None:
-        """Break the reference cycles in a module that is not needed, so that its memory is freed at once: the garbage
-        collector takes longer."""
+        """Break the reference cycles in a module that is no longer needed. So its memory is freed at once, sooner than
+        by the garbage collector."""
         for function in self.content.functions:
             for block in function.blocks:
                 for instruction in block.instructions:
@@ -606,15 +605,15 @@ class Module:
 
 
 def kinds_of(build: Build) -> list[type[Value]]:
-    """The kinds of the parameters of the function that `build` builds."""
+    """The types (Value, Buffer, ...) of the parameters of the function that `build` builds: its annotations."""
     _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
     return [parameter.annotation for parameter in parameters]
 
 
 @contextmanager
 def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
-    """A module to be built in the block. Its many objects live to the end of the block, and are then freed at once; so
-    the garbage collector is off in the block, which saves a third of the time."""
+    """An empty module, to be filled in the block. All its objects live until the end of the block and are then freed,
+    so the garbage collector is switched off in the block, which saves a third of the time."""
     was_enabled, built = gc.isenabled(), Module(before_each)
     gc.disable()
     try:
@@ -626,8 +625,8 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A function of machine code, written as the Python function that builds it (a decorator). If it is applied to
-    values, code is built that calls it."""
+    """A decorator for a Python function that builds a function of machine code: calling the decorated function with
+    values builds a call of that function."""
 
     def __init__(self, build: Build) -> None:
         self.build = build
@@ -639,5 +638,5 @@ class Staged:
         return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:
-        """Call the function where its arguments are used."""
+        """Build a call of the function in the code of its arguments, and return the result."""
         return code_of(arguments).call(self.build, *arguments)

@@ -1,6 +1,7 @@
-"""The request, the start and the counts of a search; the interface of its carriers, and the carrier for one thread.
+"""What a search is to do, and who does it: the request, the counts, and the carrier that runs on one thread.
 
-A search runs level by level. Its carrier does the work within a level: on one thread, on several, on disk or on Spark.
+A search runs level by level, that is by the number of steps from an initial state. A carrier is the part of a search
+that does the work within a level; there are carriers for one thread, several threads, files on disk, and Spark.
 """
 
 from __future__ import annotations
@@ -61,11 +62,10 @@ class ThreadBuffers(threading.local):
 
 
 class KernelRunner:
-    """Runs a kernel, from any number of threads, and switches to its careful kernel if the model leaves a declared
-    range.
+    """Runs a kernel for any number of threads, and replaces it when the model leaves a declared range.
 
-    A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the
-    careful kernel, for the same layout, repeats the call and takes all later calls.
+    A kernel stops when an index or a value leaves its declared range. The results of that call are discarded. The
+    careful kernel, which counts such errors, repeats the call and takes all later calls.
     """
 
     def __init__(self, kernel: Kernel, instance: Instance) -> None:
@@ -75,7 +75,7 @@ class KernelRunner:
         self.buffers = ThreadBuffers(kernel.layout, instance)
 
     def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
-        """Judge the properties in states first..last-1 of the packed states at the address `states`."""
+        """Evaluate the `active` properties in states first..last-1 of the packed states at the address `states`."""
         before = self.buffers.before
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
@@ -88,7 +88,8 @@ class KernelRunner:
     def expand(
         self, states: int, first: int, last: int, batch: Batch, fired: Counts, active: Buffer, results: KernelResults
     ) -> tuple[int, int]:
-        """Expand states first..last-1 while the batch has room; return the next state, and the successor count."""
+        """Write the successors of states first..last-1 into the batch, while it has room. Returns the number of the
+        next state to expand, and how many successors were written."""
         before, after = self.buffers.before, self.buffers.after
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
@@ -103,7 +104,7 @@ class KernelRunner:
         return results.next_state, count
 
     def optimize_for(self, expanded: int, deadline: float) -> None:
-        """Optimize the kernel if that is worth the time (Kernel.optimize_for). No thread may run it meanwhile."""
+        """Call `Kernel.optimize_for`; meanwhile no thread may run the kernel."""
         (self.careful or self.kernel).optimize_for(expanded, deadline)
 
     def _be_careful(self) -> Kernel:
@@ -188,7 +189,7 @@ class SearchContext:
         self.reported = self.started
 
     def question(self) -> dict[str, Any]:
-        """The data that identify the search: it can continue a checkpoint only if the checkpoint has equal data."""
+        """The model, configuration, properties, ... that identify the search: a checkpoint must have equal ones."""
         instance, request, layout = self.instance, self.request, self.kernel.layout
         reduction = self.kernel.reduction
         return {
@@ -208,7 +209,7 @@ class SearchContext:
         }
 
     def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
-        """The counts so far, for a checkpoint; perhaps with other results of the kernel."""
+        """The counts so far, for a checkpoint, with `results` in place of the kernel's results if it is given."""
         result, results = self.result, results or self.results
         return {
             "result": [result.levels, result.generated, result.depth, result.judged],
@@ -226,8 +227,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search with a reduction keeps in place of the states `starts`. If it keeps one state for
-    several of them, that has the number of the first."""
+    """The states that a search with the kernel's reduction keeps instead of `starts`. If it keeps one state for several
+    of them, this state gets the number of the first."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -238,10 +239,10 @@ def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Star
 
 
 class Carrier(ABC):
-    """The backend of a search. As a context manager it holds threads or other resources while the search runs.
+    """The part of a search that does the work within a level: it expands states and evaluates properties in them.
 
-    `visited` is the visited set. `without_stores` is a message for carriers without `stores`: they do not judge the
-    kinds of properties ({}) that need every reachable state; it says what to do instead.
+    It is a context manager, which holds threads or other resources while the search runs. A carrier without `stores`
+    cannot judge properties that need every reachable state; its message `without_stores` says what to do instead.
     """
 
     visited: Any
@@ -252,23 +253,23 @@ class Carrier(ABC):
 
     @property
     def stores(self) -> Sequence[VisitedSet] | None:
-        """The visited sets of this machine, if they hold all states; otherwise None."""
+        """The visited sets in this machine's memory; None if they do not hold all states."""
         return None
 
     @abstractmethod
     def start(self) -> int:
-        """Insert the states that the search starts from; returns the number of the first state to be judged."""
+        """Insert the states that the search starts from. Returns the number of the first state to check."""
 
     @abstractmethod
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in all states of a level: states first..last-1."""
+        """Evaluate the properties in all states of a level: states first..last-1."""
 
     @abstractmethod
     def expand(self, first: int, last: int) -> None:
         """Take every step from every state of a level: states first..last-1. Raises Full."""
 
     def close_level(self) -> None:  # noqa: B027 - most carriers have nothing to do here
-        """Called after a level is expanded and its results are taken into account."""
+        """Called at the end of a level, when all its states are expanded and the results are counted."""
 
     def finish(self) -> None:  # noqa: B027 - most carriers have nothing to do here
         """Called after the search, before its paths are read."""
@@ -290,7 +291,7 @@ class Carrier(ABC):
         return now > context.deadline
 
     def progress(self, seconds: float) -> Progress:
-        """The progress report of a search that has run for `seconds`."""
+        """A report of the counts so far, `seconds` after the start of the search."""
         context, result, states = self.context, self.context.result, self.visited.count
         frontier, used = states - context.expanded, self.visited.bytes_used
         return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
@@ -331,13 +332,13 @@ class SingleThread(Carrier):
         return (self.visited,)
 
     def start(self) -> int:
-        """Insert the states that the search starts from, each as its own predecessor."""
+        """Insert the states that the search starts from; the predecessor of each is the state itself."""
         for low in range(0, len(self.context.starts), self.room):
             self.visited.add(self.batch, self.put_starts(self.batch, low, self.room))
         return 0
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in states first..last-1, chunk by chunk."""
+        """Evaluate the properties in states first..last-1, in chunks of at most CHUNK states."""
         context = self.context
         for low in range(first, last, CHUNK):
             states, high = self.visited.states.ctypes.data, min(low + CHUNK, last)
@@ -346,7 +347,7 @@ class SingleThread(Carrier):
                 return
 
     def expand(self, first: int, last: int) -> None:
-        """Expand states first..last-1, chunk by chunk. Raises Full."""
+        """Insert the successors of states first..last-1, in chunks of at most CHUNK states. Raises Full."""
         at = first
         while at < last:
             at, generated = self.attempt(at, min(at + CHUNK, last))
@@ -359,10 +360,10 @@ class SingleThread(Carrier):
             self.runner.optimize_for(at, self.context.deadline)
 
     def keep(self, generated: int) -> int:
-        """How many of the successors in the batch are inserted; a subclass may remove some of them."""
+        """How many of the `generated` successors in the batch to insert: here all; a subclass may remove some."""
         return generated
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
-        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
+        """Write the successors of states first..last-1 into the batch, while it has room (`KernelRunner.expand`)."""
         context, states = self.context, self.visited.states.ctypes.data
         return self.runner.expand(states, first, last, self.batch, context.fired, context.active, context.results)

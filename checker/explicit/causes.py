@@ -1,8 +1,8 @@
 """Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
-Every path on which the property fails for the first time is a candidate. Beyond a violation, the search would mostly
-find the same violation again, with irrelevant steps added; so the search does not go beyond a violation. As in every
-breadth-first search, each state has one path: of its shortest paths, the first by initial state and steps.
+Every path on which the property fails for the first time is a candidate. The search takes no steps after a violation,
+because it would mostly find the same violation again, with irrelevant steps added. As in every breadth-first search,
+each state has one path: of its shortest paths, the first in the order of initial states and steps.
 
 Steps that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not
 count. The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except
@@ -61,7 +61,7 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """The states among first..last-1 that violate the property, and those in which its failure is permitted."""
+        """Of the states first..last-1, those that violate the property, and those in which its failure is permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -101,8 +101,8 @@ class ViolatingStates:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
-    """Whether a property fails on a step, and the failure is permitted (True) or not (False); None if the step is not
-    possible, if the property holds, or if either cannot be evaluated."""
+    """True if a property fails on a step and the failure is permitted, False if it fails and is not permitted. None if
+    the step is not possible, the property holds, or the step or the property cannot be evaluated."""
     try:
         after = run.take(instance, before, step)
         if after is None or run.holds_step(instance, prop, before, step, after):
@@ -114,7 +114,8 @@ def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> boo
 
 @dataclass(frozen=True)
 class End:
-    """The end of a path: a state, the violating step from there (-1: none), and the packed words of the last state."""
+    """The end of a path to a violation: a state's number, the number of the violating step from there (-1: the state
+    itself violates), and the packed words of the path's last state."""
 
     state: int
     step: int
@@ -122,8 +123,8 @@ class End:
 
 
 class FirstViolations(SingleThread):
-    """A search that expands no state in which the property fails. `ends` are the ends of the paths on which the
-    property fails: in their last state, or on their last step."""
+    """A search that takes no steps after a failure of `prop`, and collects these failures in `ends`. With `permitted`,
+    only permitted failures count, otherwise only violations."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
@@ -136,14 +137,14 @@ class FirstViolations(SingleThread):
         self.counted = 0
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in states first..last-1, and note the states in which the wanted property fails."""
+        """Evaluate the properties in states first..last-1, and append the states in which `prop` fails to `ends`."""
         super().check(first, last)
         if not self.prop.of_steps and self.context.result.stopped is None:
             failing = self.failing.states(first, last)[self.permitted]
             self.ends += [End(state, -1, self.visited.state(state)) for state in failing]
 
     def expand(self, first: int, last: int) -> None:
-        """Expand those of states first..last-1 in which the wanted property does not fail."""
+        """Insert the successors of states first..last-1, except states in which `prop` fails."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
@@ -153,7 +154,7 @@ class FirstViolations(SingleThread):
         self.context.expanded = last  # the states in which a path ends have no successors in this search
 
     def keep(self, generated: int) -> int:
-        """Remove the transitions that violate the property from the batch; return how many transitions are left."""
+        """Move the steps on which `prop` fails from the batch to `ends`; return how many successors are left."""
         count = self.context.results.count(self.number, self.kind)
         if not self.prop.of_steps or count == self.counted:
             return generated
@@ -190,8 +191,8 @@ def distinct_causes(
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
-    """Find at most `most` counterexamples with distinct causes, in which `prop` fails with the verdict `word`;
-    `command` is the command that reproduces them."""
+    """Find at most `most` counterexamples with distinct causes, in which `prop` fails with the verdict `word`. Each
+    trace names `command` as the command that reproduces it; `tell` gets a line of progress and the seconds."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
@@ -224,7 +225,7 @@ def distinct_causes(
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
-    """The paths to be examined: by the number of faults, then by length and in the order of discovery."""
+    """The paths to be examined: those with the fewest faults first, then the shortest, in the order of discovery."""
     if not ends:
         return
     context = search.context
@@ -245,8 +246,8 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
 
 
 def _without_needless(instance: Instance, prop: Property, word: Word, path: StepPath, command: str) -> Trace | None:
-    """A path on which the property fails, without the steps that it does not need; None if it then no longer fails
-    with this verdict: without them, a violation can become a permitted failure, or the reverse."""
+    """The path to a failure, without the steps that the failure does not need. None if the verdict on that path is not
+    `word`: a violation can become a permitted failure, or the reverse."""
     candidate = from_steps(instance, path.initial, path.steps, prop.name, command, word.value)
     steps = _needed(candidate)
     states, _ = take_steps(instance, candidate.states[0], steps)
@@ -256,7 +257,7 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless an earlier (shorter) one has the same cause or a part of it as cause."""
+    """Add a trace under its cause, unless `causes` has a part of that cause, or a shorter trace with the same cause."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

@@ -48,7 +48,7 @@ from isrcheck.models.run import Cells
 
 
 class Search:
-    """One search. After it, `visited` still holds the visited states."""
+    """A breadth-first search: `run` runs it; afterwards `visited` still holds the visited states."""
 
     def __init__(self, context: SearchContext, carrier: Carrier | None = None) -> None:
         self.context = context
@@ -61,7 +61,7 @@ class Search:
         return self.carrier.visited
 
     def run(self) -> Exploration:
-        """Search, and return the result, also if a limit or Ctrl-C ends the search early."""
+        """Run the search and return its result; if a limit or Ctrl-C ends the search early, the result so far."""
         context, result = self.context, self.result
         try:
             # If the model leaves a declared range, the search compiles a careful kernel.
@@ -119,12 +119,12 @@ class Search:
             first = last
 
     def is_open(self) -> bool:
-        """Whether further search can change a verdict or a count."""
+        """Whether the search must go on: some property is undecided, or all violations or states are to be counted."""
         context = self.context
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop judging the decided properties of states (`of_steps`: of steps), unless all violations are counted."""
+        """Stop evaluating the decided properties of states (`of_steps`: of steps), unless violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -161,25 +161,24 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(Finding(count, errors.path), erred=steps)
 
     def findings(self, number: int, prop: Property) -> Findings:
-        """The findings so far about the property with this number."""
+        """The results so far of a property: its counts, each with a path, and why it has no verdict (or "")."""
         reached, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(reached, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def counted(self, number: int, kind: EntryKind) -> Finding:
-        """How often property `number` has a result of this kind, within the constraint and outside, and the path to the
-        first."""
+        """How often a property has a result of this kind, within the constraint or outside, and a path to the first."""
         return self.total(self.context.results.entries(number, kind))
 
     def total(self, entries: Iterable[Entry]) -> Finding:
-        """The sum of these counts of the kernel, with the first of their paths."""
+        """The sum of several counts of the kernel, with the path that the search found first."""
         findings = list(map(self.finding, entries))
         paths = [finding.path for finding in findings if finding.path is not None]
         count = sum(finding.count for finding in findings)
         return Finding(count, min(paths, key=lambda path: path.order, default=None))
 
     def finding(self, entry: Entry) -> Finding:
-        """A count of the kernel, with the path to the first state or step that it counts."""
+        """One count of the kernel, with the path to the first state or step that was counted."""
         return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
 
     def path(self, state: int, step: int = -1) -> StepPath:
@@ -194,7 +193,8 @@ FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
-    """The cells of the first states of a search, one state per row. Of the limits, only time and memory apply."""
+    """The cells of the first states of a search, one state per row: those of its first FIRST_LEVELS levels, or up to a
+    level with MANY_OF_A_LEVEL states. Of the limits, only time and memory apply."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
     search = Search(SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request))
     search.run()
@@ -219,12 +219,11 @@ def explore(
 ) -> Exploration:
     """Search an instance within limits. Raises UsageError if there is no initial state `initial`.
 
-    With `count_all`, every violation is counted; otherwise a property is judged up to its first violation, and the
-    search ends once every property is decided. `only` names the properties to judge (none: all that apply). With
-    `want_permitted`, a property is judged up to its first permitted failure instead; a violation may come later.
-    `initial` is the position of the only initial state to start from (None: all). `keep_states` keeps the visited
-    states for queries (unless the repetition of a search was cut short). Once a property in `patience` is violated, the
-    search goes on for at most that many seconds.
+    With `count_all`, every violation is counted. Otherwise a property is evaluated up to its first violation (with
+    `want_permitted`: its first permitted failure), and the search ends once every property is decided. `only` names the
+    properties to evaluate (empty: all that apply). `initial` is the position of the only initial state to start from
+    (None: all). With `keep_states`, the result has the visited states for queries, unless a search that had to be
+    repeated was cut short. Once a property in `patience` is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         last = len(instance.initial_states) - 1
@@ -265,7 +264,7 @@ class Reached:
         self.starts = starts
 
     def sample(self, most: int) -> list[Cells]:
-        """About `most` of the states, at equal distances in the order of discovery."""
+        """About `most` of the visited states, at equal distances in the order of discovery."""
         count = self.visited.count
         return self._unpacked(range(0, count, max(1, count // most)))
 
@@ -278,7 +277,8 @@ class Reached:
         return list(map(self.kernel.layout.unpack, self.visited.states_at(numbers)))
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
+        """The path to the first state whose cells have these values, where None stands for any value. Returns None if
+        the search visited no such state."""
         number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None
@@ -286,7 +286,7 @@ class Reached:
         return StepPath(self.starts.numbers[position], tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """For each of the packed states, whether its cells have these values (None: any value)."""
+        """For each packed state, one per row, whether its cells have these values, where None stands for any value."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():

@@ -1,7 +1,7 @@
-"""Enumerates the initial states that a model's generators make, by compiled code.
+"""Enumerates the initial states of a model with compiled code, from the model's generators of initial states.
 
-They are the same states, in the same order, as those that plain Python enumerates (models/language/states.py). The
-states are collected in a visited set, which keeps each once, in order of discovery.
+Plain Python enumerates the same states in the same order (models/language/states.py). The states are collected in a
+visited set, which keeps each state once, in the order of discovery.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ WORK = 1 << 22
 
 
 def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> InitialStates:
-    """Enumerate the initial states, in at most `memory` bytes; `watch` gets the progress. Then the instance knows them.
-    Raises Full, OutOfTimeError, ModelError, UsageError."""
+    """Enumerate the initial states, in at most `memory` bytes, and store them in the instance; `watch` gets the number
+    of states and bytes so far. Raises Full, OutOfTimeError, ModelError, UsageError."""
     if instance.is_enumerated:
         return instance.initial_states
     default = Enumeration(instance.model.place_of, instance.layouts).default()
@@ -46,7 +46,7 @@ def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> In
 def _calls(
     instance: Instance, layout: Layout, number: int, default: Cells, batch: Batch, *, is_careful: bool = False
 ) -> Iterator[int]:
-    """Run one generator; yield after each call how many states there are in the batch. Raises ModelError."""
+    """Run a generator in several calls; after each, yield how many states it put into the batch. Raises ModelError."""
     begin = compiled_generators(instance, layout, is_careful=is_careful)[number]
     place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
     status: NDArray[np.int64] = np.zeros(1, np.int64)
@@ -60,4 +60,4 @@ def _calls(
             for _ in _calls(instance, layout, number, default, batch, is_careful=True):
                 pass
         instance.generated_by(default, number, place[:-1].tolist())
-        raise AssertionError("a compiled generator leaves a declared range, and the reference does not")
+        raise AssertionError("an initial state leaves a declared range in compiled code, but not in plain Python")

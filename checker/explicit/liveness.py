@@ -1,14 +1,14 @@
-"""Judges the properties that only every reachable state decides: what stays possible, and what happens eventually.
+"""Checks the properties whose verdict needs every reachable state: `always_possible` and the liveness properties.
 
-A state is given by its number: its place in breadth-first order, the same for any number of threads. Of an
-`always_possible` property, the stuck states are found, from which no path leads to a state in which it is true. Of a
-liveness property, the result is the number of states that a violating behaviour can repeat for ever, and a lasso: a
-path from an initial state, and a loop.
+A state is given by its number: its place in breadth-first order, the same for any number of threads. For an
+`always_possible` property, the result is the stuck states: from them, no path leads to a state in which the property is
+true. For a liveness property, the result is the number of states that a violating behaviour can repeat for ever, and a
+lasso: a path from an initial state, and a loop.
 
-A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
-transitions. So the states that are not known to be possible are expanded again, the last states first: then most of
-them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward. A
-property that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
+A state counts as possible if the property is true in it, or if a step leads from it to a possible state. The search
+stores no transitions. So states that are not yet known to be possible are expanded again, the last states first: then
+most of them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward.
+A property that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
 
 A behaviour that goes on for ever repeats some states for ever; they lie in one strongly connected component of the
 states in which the property may be false:
@@ -18,15 +18,16 @@ states in which the property may be false:
 - `always_eventually` P: in any states without P;
 - `eventually_always` P: in any states, of which one is without P.
 
-A loop is fair to a group of steps if the group is disabled in one of its states, or if one of its steps belongs to the
-group. So a group is a requirement, that is one bit: a state meets it if no step of the group leads to another state
-from there, and a step of the group meets it. Further requirements are that a loop visits a state of some kind. A
-component can be repeated if it meets every requirement; a single state, if it meets them without a step. Adding states
-and steps never unmeets a requirement, so the largest components are enough.
+A loop is fair to a group of steps (weak fairness) if one of the loop's states disables the group, or if one of the
+loop's steps belongs to the group. So each group is a requirement, stored as one bit. A state meets it if no step of the
+group leads from there to another state; a step meets it if it belongs to the group. Another requirement can be that the
+loop visits a marked state, such as a state without P. A component can be repeated for ever if its states and steps
+together meet every requirement, a single state if it meets them all itself. More states and steps meet at least the
+same requirements, so only the largest components are examined.
 
-A state without P in which a failure is permitted counts as a state with P when a violation is sought. A behaviour that
-repeats such a state for ever is a permitted failure. A state in which P or its premise cannot be evaluated counts as no
-failure.
+Where a failure in a state without P is permitted, a search for violations treats the state like a state with P. A
+behaviour that repeats such a state for ever is a permitted failure. A state in which P or its premise cannot be
+evaluated counts as no failure.
 """
 
 from __future__ import annotations
@@ -58,13 +59,13 @@ CHUNK = 1 << 14
 
 
 class LimitError(Exception):
-    """A limit of the search is reached; the text is `memory` or `time`."""
+    """The time limit or memory limit of the search is reached; the message is `time` or `memory`."""
 
 
 class WholeSearch:
-    """The `count` reachable states, in the visited sets of a complete search, and the steps between them.
+    """All reachable states of a complete search, `count` in number, and the transitions between them.
 
-    They belong to a carrier that has such sets (`stores`).
+    The states are in the visited sets of the search's carrier (`stores`); transitions are computed when needed.
     """
 
     def __init__(self, carrier: Carrier) -> None:
@@ -89,13 +90,14 @@ class WholeSearch:
             raise LimitError("time")
 
     def refuse_memory(self, needed: int) -> None:
-        """Raise LimitError if the states and `needed` more bytes are over the memory limit."""
+        """Raise LimitError if the states and `needed` further bytes exceed the memory limit."""
         own = 4 * self.count + self.owners.nbytes + self.places.nbytes
         if sum(store.bytes_used for store in self.stores) + own + needed > self.context.limits.memory:
             raise LimitError("memory")
 
     def judged(self, number: int) -> NDArray[np.uint8]:
-        """The mark of each state for the property with this number (`judgement`, PREMISE). Raises LimitError."""
+        """For each state, the number that `judgement` gives the property's result there, plus PREMISE where its premise
+        is true. Raises LimitError."""
         judged: NDArray[np.uint8] = np.zeros(self.count, np.uint8)
         active = np.zeros_like(self.context.active)
         active[number] = 1
@@ -111,7 +113,7 @@ class WholeSearch:
         return judged
 
     def transitions(self, waiting: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-        """The transitions from these states, in batches: states before, steps, and states after.
+        """The transitions from the states `waiting`, in batches of three arrays: states before, steps, states after.
 
         States come in the order of `waiting`, and all transitions of a state are in one batch, in the order of the
         steps. Raises LimitError.
@@ -155,8 +157,8 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The states that are stuck for property `number`: those that violate it, and those in which the failure is
-    permitted. Raises LimitError."""
+    """The states from which property `number` can never become true: by the kind of result, those that violate it and
+    those in which its failure is permitted. Raises LimitError."""
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)
@@ -164,7 +166,7 @@ def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers
 
 
 def _spread(reachable: WholeSearch, possible: Marks) -> None:
-    """Mark every state from which a path leads to a marked state. Raises LimitError."""
+    """Mark in `possible` every state from which a path leads to a marked state. Raises LimitError."""
     sources, targets = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     kept = 0
     for low in reversed(range(0, reachable.count, CHUNK)):
@@ -181,7 +183,7 @@ def _spread(reachable: WholeSearch, possible: Marks) -> None:
 
 
 def spread_backward(possible: Marks, sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> None:
-    """Mark every state from which these transitions lead to a marked state: a breadth-first search against them."""
+    """Mark in `possible` every state from which these transitions lead to a marked state: a search backward."""
     order = np.argsort(targets, kind="stable")
     sources, targets = sources[order], targets[order]
     reached = np.unique(targets[possible[targets]])
@@ -208,11 +210,11 @@ BUDGET = 1 << 22
 
 
 class Graph:
-    """The states `kept` (a truth value for each state) and the steps between them that change the state.
+    """A graph of the states that `kept` marks, and of the steps that lead from one of them to another.
 
-    `nodes` are the numbers of the states, ascending; a node is given by its place there. `met` has a row for each node,
-    and `met_by_step` for each step. A row has a bit for each of `groups`, then one for each of `visits`, which mark
-    states: a loop must visit a marked state. Raises LimitError.
+    `nodes` has the numbers of the states, ascending; a node is a position in it. `groups` and `visits` are requirements
+    for loops: a loop must be fair to each group, and visit a state that each of `visits` marks. `met` has a row of bits
+    for each node, `met_by_step` for each step: one bit for each requirement that it meets. Raises LimitError.
     """
 
     def __init__(
@@ -230,12 +232,12 @@ class Graph:
             self.met[visit[self.nodes], bit // 64] |= np.uint64(1 << bit % 64)
 
     def row(self, bits: int) -> NDArray[np.uint64]:
-        """A row of bits of which the first `bits` are 1."""
+        """A row as in `met`, whose first `bits` bits are 1 and the others 0."""
         row = (1 << bits) - 1
         return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
     def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
-        """Store the edges, and which groups each node disables. Raises LimitError."""
+        """Compute and store the edges, and in `met` which groups of steps each node disables. Raises LimitError."""
         of_nodes = (BYTES_OF_NODE + 16 * self.words) * len(self.nodes) + BYTES_OF_STATE * len(kept)
         self.reachable.refuse_memory(of_nodes)
         index: NDArray[np.uint32] = np.full(len(kept), OUTSIDE, np.uint32)
@@ -295,11 +297,11 @@ component has more nodes; a pair takes 16 bytes."""
 
 
 def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo) -> dict[EntryKind, Finding]:
-    """Judge a liveness property, which has this number in its model.
+    """Check a liveness property, the property with this number in its model.
 
-    Returns, for violations and for permitted failures, the number of states that can be repeated for ever, and a lasso:
-    the path to the first such state and a loop, or the path to the first state in which a behaviour can stay, whichever
-    is shorter. Raises LimitError.
+    Returns, for violations and for permitted failures, the number of states that a fair behaviour can repeat for ever,
+    and the shorter of two counterexamples: the path to the first such state, with a loop; and the path to the first
+    state in which a fair behaviour can stay without a step. Raises LimitError.
     """
     marks = reachable.judged(number)
     judged, premise = marks % PREMISE, marks >= PREMISE
@@ -326,8 +328,9 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 
 @dataclass(frozen=True)
 class Ways:
-    """How the nodes of a graph are reached: `reached` marks reached nodes, `depths` counts the steps from an initial
-    state. `parents` has the previous node, or the node itself if it is reached by the path of the search."""
+    """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
+    steps from an initial state. `parents` has the node before; for a first node, to which the search's path leads, it
+    has that node itself."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -335,7 +338,7 @@ class Ways:
 
 
 def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
-    """How a behaviour that breaks the property gets to each node. Raises LimitError."""
+    """How a behaviour gets to each node, if it may still violate a property of this kind there. Raises LimitError."""
     context = graph.reachable.context
     levels = context.result.levels
     depths = np.repeat(np.arange(len(levels), dtype=np.uint32), levels)[graph.nodes]
@@ -367,7 +370,7 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
 
 
 class FairLoops:
-    """The loops within the nodes `alive` of a graph that meet every requirement of the row `needed`."""
+    """Finds loops through nodes marked in `alive` that meet every requirement whose bit is set in `needed`."""
 
     def __init__(self, graph: Graph, ways: Ways, alive: Marks, needed: NDArray[np.uint64], path: PathTo) -> None:
         self.graph = graph
@@ -379,8 +382,8 @@ class FairLoops:
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
     def finding(self) -> Finding:
-        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first such node, if no
-        path to a node in which a behaviour can stay is as short as the whole lasso, or shorter."""
+        """The number of nodes that can be repeated for ever, and the shorter of two counterexamples: the path to the
+        first node in which a behaviour can stay, and a lasso through the first node that can be repeated."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
@@ -392,7 +395,7 @@ class FairLoops:
         return Finding(count, min(lassos, key=lambda lasso: lasso.depth))
 
     def first(self, marks: Marks) -> int:
-        """The marked node with the shortest path; of several with equally short paths, the first."""
+        """The marked node with the least depth; of several such nodes, the first."""
         nodes = np.flatnonzero(marks)
         return int(nodes[np.argmin(self.ways.depths[nodes])])
 
@@ -407,7 +410,7 @@ class FairLoops:
         return StepPath(beginning.initial, (*beginning.steps, *reversed(steps)))
 
     def _lasso(self, first: int) -> StepPath:
-        """A lasso whose loop begins in the node `first`, and meets every requirement."""
+        """A path to the node `first`, and a loop from there that meets every requirement."""
         before = self._path_to(first)
         walk = ClosedWalk(self.graph, np.flatnonzero(self.component == self.component[first]), first, self.needed)
         steps = [int(self.graph.steps[edge]) for edge in walk.edges]
@@ -415,10 +418,10 @@ class FairLoops:
 
 
 class ClosedWalk:
-    """A walk within the nodes of a component, from `first` back to it, that meets every requirement of a row.
+    """A walk within a strongly connected component, from node `first` back to it, that meets all requirements `needed`.
 
-    It is a shortest walk if the search has room for all requirements at once: the search distinguishes for each node
-    which are met already. Otherwise the walk meets some of the requirements first, and then the others.
+    A search of pairs (node, requirements met so far) finds it. If memory suffices for all requirements at once, it is a
+    shortest such walk. Otherwise it first meets as many requirements as memory allows, and then the others.
     """
 
     def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
@@ -437,13 +440,13 @@ class ClosedWalk:
             here, missing = visited[-1], self._without(walked, visited, later)
 
     def _without(self, walked: list[int], visited: list[int], bits: list[int]) -> list[int]:
-        """The requirements among `bits` that the walked edges and the visited nodes do not meet."""
+        """Those of the requirements `bits` that neither an edge of `walked` nor a node of `visited` meets."""
         rows = [*self.graph.met_by_step[self.graph.steps[walked]], *self.graph.met[visited]]
         met = np.bitwise_or.reduce(rows)
         return [bit for bit in bits if not met[bit // 64] >> np.uint64(bit % 64) & np.uint64(1)]
 
     def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
-        """The edges of a shortest walk from `here` that meets these requirements, and ends in `goal`."""
+        """The edges of a shortest walk from `here` that meets the requirements `bits`, and ends in `goal` if given."""
         graph, masks = self.graph, 1 << len(bits)
         size = masks * len(self.nodes)
         met, met_by_step = _masks(graph.met[self.nodes], bits), _masks(graph.met_by_step, bits)
@@ -468,7 +471,7 @@ def _bits(row: NDArray[np.uint64]) -> list[int]:
 
 
 def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
-    """For each row, a number whose lowest bits are the chosen `bits` of the row."""
+    """For each row, a number: its bit k is the bit of the row whose position is bits[k]."""
     masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
     for at, bit in enumerate(bits):
         masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)
@@ -480,7 +483,7 @@ CUT = "a @constraint cuts behaviours off; how they would continue is unknown"
 
 
 def judge_whole(carrier: Carrier, path: PathTo) -> None:
-    """Judge the properties that need every reachable state, if the search has reached every one."""
+    """Check the properties that need every reachable state, if the search visited all of them; store the results."""
     context = carrier.context
     if not context.whole or carrier.stores is None or not context.result.exhausted:
         return
@@ -508,7 +511,7 @@ def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) ->
 
 
 def why_unjudged(carrier: Carrier, prop: Property) -> str:
-    """Why a property that needs every reachable state was not judged; "" if it was judged, or is of another kind."""
+    """The reason why a property that needs every reachable state has no verdict; otherwise ""."""
     if prop.kind not in WHOLE:
         return ""
     if carrier.stores is None:

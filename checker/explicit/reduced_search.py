@@ -1,15 +1,16 @@
 """Searches with a reduction: takes the reduction from the cache, and makes the result hold for the model itself, with
 real paths and without uncertain findings.
 
-In a path that such a search finds, each step is taken from the state that the search kept in place of the reached one.
-The result gets paths of the model instead: real states, and steps with the real arguments.
+In place of each state that it reaches, a search with a reduction keeps a permutation of it with dead cells cleared, and
+takes the next step from the kept state. So its path is no path of the model. The result gets paths of the model
+instead: real states, and steps with the real arguments.
 
-A path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
-with the permutation that maps the first to the second, but for dead cells; its inverse maps the next step of the search
-to a real step. A search that only clears dead cells takes real steps.
+A path is taken again in plain Python. Each real state is paired with the kept state, and with the permutation that maps
+the real state to the kept one, except for dead cells; the inverse permutation maps the next step of the search to a
+real step. A search that only clears dead cells already takes real steps.
 
-A path may end with a step that leaves a declared range, or in a state in which a property does. If the kernel may
-overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so in plain Python.
+A path may end with a step that leaves a declared range, or in a state in which evaluating a property leaves one. If the
+kernel may overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so.
 """
 
 from __future__ import annotations
@@ -41,11 +42,10 @@ declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """The reduction that `find` returns, or that an earlier run stored in the cache: to read the whole text of a model
-    takes longer than a small search.
+    """The reduction from the cache, or else from `find`: finding a reduction takes longer than a small search.
 
-    `question` names the search, in words. The result is stored only if it `is_whole`, that is, if the time did not end
-    first.
+    `question` is a text of everything else on which the reduction depends. What `find` returns is stored in the cache
+    if `is_whole()`, that is, if no time limit cut it short.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -65,9 +65,10 @@ SearchWith = Callable[[Kernel, Limits], Exploration]
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """The result of a search, in which real paths replace the paths of its kernel's reduction, with a note on the
-    reduction. If the kernel reports that a declared range is left, and may overreport, the search is repeated without
-    the reduction. If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
+    """Run a search and return its result. Its paths are translated into real paths, and it names the reduction.
+
+    If the kernel reports that a declared range is left, and may overreport, the search is repeated without the
+    reduction. If a limit or Ctrl-C ends either search too early, only the certain results of the first are kept.
     """
     first = search_with(kernel, limits)
     if kernel.reduction is None:
@@ -90,7 +91,8 @@ def concluded(
 
 
 def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -> Exploration | str:
-    """The result of the repetition without a reduction; or the limit that ended it before it began."""
+    """Search again without a reduction, in the rest of the time: the result; or "seconds" or "interrupt", if the time
+    or Ctrl-C ended the repetition before it began."""
     limits, began = first.limits.after(first.seconds), time.monotonic()
     try:
         with compiling_within(limits.seconds):
@@ -103,8 +105,8 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """Leave out findings after the first point where a range may be left, because steps may be missing there. Every
-    earlier state was reached and judged, so no shorter path leads to the findings that are kept."""
+    """Leave out findings whose paths are longer than the first path that may leave a declared range, because steps may
+    be missing on them. Kept findings have shortest paths, because every state nearer than theirs was visited."""
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)
@@ -132,8 +134,8 @@ def _make_real(result: Exploration, kernel: Kernel) -> None:
 
 @dataclass(frozen=True)
 class _Reached:
-    """A real state, the state that the search kept, the permutation that maps the first to the second (but for dead
-    cells), and the real steps."""
+    """The end of a path: the real state, the state that the search kept, the permutation that maps the real state to
+    the kept one (except for dead cells), and the real steps of the path."""
 
     real: Cells
     kept: Cells
@@ -142,7 +144,8 @@ class _Reached:
 
 
 class RealPaths:
-    """Translates the paths of one search, which permutes states: in place of a state it keeps what `kept` returns."""
+    """Translates the paths of a search that permutes states into real paths. `kept` returns, for a state, the state
+    that the search keeps instead."""
 
     def __init__(self, instance: Instance, reduction: Reduction, kept: Callable[[Cells], Cells]) -> None:
         assert reduction.symmetry is not None
@@ -162,8 +165,8 @@ class RealPaths:
         return [position for position in range(self.instance.cells) if position not in dead]
 
     def translate(self, result: Exploration, *, may_overreport: bool) -> None:
-        """Put real paths in place of the paths of a result. If its kernel `may_overreport`, and no permutation of the
-        path leaves a declared range in plain Python, that finding is left out."""
+        """Replace the paths of a result by real paths. If the kernel `may_overreport`, a finding that a declared range
+        is left is removed unless, in plain Python, some permutation of its path leaves a range."""
         ranges = result.findings.pop(IN_RANGE.name, None)
         for name, each in result.findings.items():
             found, permitted, erred = map(self._real, (each.found, each.permitted, each.erred))
@@ -191,13 +194,13 @@ class RealPaths:
         return StepPath(path.initial, self._reached(path).steps)
 
     def _before_last(self, path: StepPath) -> StepPath:
-        """The real path whose last step leaves a declared range, so that no state follows."""
+        """The real path for a path whose last step leaves a declared range, and so leads to no state."""
         reached = self._reached(StepPath(path.initial, path.steps[:-1]))
         last = self.symmetry.step(self.instance, path.steps[-1], inverse(reached.images))
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """The first permutation of a real path that leaves a declared range at its end."""
+        """The first permutation of a real path that, in plain Python, leaves a declared range at its end, if any."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:
@@ -212,7 +215,7 @@ class RealPaths:
         return None
 
     def _reached(self, path: StepPath) -> _Reached:
-        """The end of a path. Findings share the beginnings of their paths, so the end of each is kept."""
+        """The end of a path. Paths share their beginnings, so the end of each beginning is stored."""
         real = self.instance.initial_states[path.initial]
         images, kept = self._match(self.symmetry.identity, real)
         reached = _Reached(real, kept, images, ())
@@ -224,7 +227,7 @@ class RealPaths:
         return reached
 
     def _after(self, before: _Reached, number: int) -> _Reached:
-        """The state that the search reached by its step from the state that it had kept."""
+        """The end of a path that is one step longer; `number` is that step as the search took it, from a kept state."""
         instance = self.instance
         step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
         after = run.take(instance, before.real, step)
@@ -237,8 +240,8 @@ class RealPaths:
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
-        """The state that the search keeps in place of `reached`, and the permutation that leads to it: `images`
-        followed by a further permutation."""
+        """The permutation from a real state to the state that the search keeps instead of `reached`, and that state;
+        `images` maps the real state to `reached`."""
         kept = self.kept(reached)
         images_of_kept = self.symmetry.between(self.cleared(reached), kept)
         assert images_of_kept is not None, "the search keeps a permutation of a state in its place"

@@ -1,15 +1,13 @@
-"""The carrier for several threads, which does the work of a search with the same counts and paths as on one thread.
+"""Runs a search on several threads, with the same counts and paths as on one thread.
 
-States in the shards of the visited set have the numbers that a single visited set would give: a state's number is its
-place in breadth-first order.
+The visited set is divided into shards, one per thread; a state's hash decides in which shard it is. A level is divided
+into chunks of consecutive states. In each round, every thread expands one chunk and sorts its successors by shard; then
+every thread inserts the successors of its shard, chunk by chunk, in order. Threads wait for each other between these
+two phases, and share no data within them.
 
-A level is divided into chunks of consecutive states. In each round, every thread expands one chunk and sorts its
-successors by shard; then every thread inserts the successors of its shard, chunk by chunk, in order. Threads wait for
-each other between these phases and share nothing within them.
-
-Each shard has its share of the hashes. A level is numbered when it is complete: within a shard, states are in the order
-of their first predecessors, so that one merge of the shards yields the order of all. The shard of each state is stored
-in one byte.
+A state's number is its place in breadth-first order, as in a single visited set. The states of a level are numbered
+when the level is complete: within a shard, states are in the order of their first predecessors, so one merge of the
+shards yields the order of all states. The shard of each state is stored in one byte.
 """
 
 from __future__ import annotations
@@ -38,9 +36,9 @@ T = TypeVar("T")
 
 @dataclass
 class Lane:
-    """The working memory of one thread: a chunk of states to expand, and their successors.
+    """The working memory for one chunk: its states, which a thread expands, and their successors.
 
-    `routed` has the same successors as `batch`; those that are kept are sorted by shard, those of shard s at
+    `routed` has the same successors as `batch`, but `kept` and `hashes` are sorted by shard: those of shard s are at
     bounds[s]..bounds[s+1]-1.
     """
 
@@ -59,7 +57,7 @@ class Lane:
         return cls(np.empty(chunk * words, np.uint64), batch, RecentStates(words), routed, bounds)
 
     def sort(self, size: int) -> None:
-        """Remove recent duplicates from the first `size` successors of the batch; sort the others by shard."""
+        """Leave out those of the first `size` successors that repeat a recent one; sort the others by shard."""
         kept = self.recent.sift(self.batch, size)
         sifted, routed = self.batch.at, self.routed.at
         shards, bounds = len(self.bounds) - 1, self.bounds.ctypes.data
@@ -70,7 +68,7 @@ class Lane:
 class Shards:
     """The visited states in shards, within a memory limit in bytes. The states of a level are numbered together.
 
-    In each shard, the newest level has the positions `opened` to `closed` - 1.
+    In shard s, the states of the newest complete level have the positions opened[s]..closed[s]-1.
     """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
@@ -85,7 +83,7 @@ class Shards:
 
     @property
     def count(self) -> int:
-        """The number of states, including those without a number."""
+        """The number of states, including those of the newest level, which may not be numbered yet."""
         return sum(store.count for store in self.stores)
 
     @property
@@ -94,7 +92,7 @@ class Shards:
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """Make the new states a level; `number_level` numbers them."""
+        """Make the states since the last call a level, without numbering them (`number_level` does)."""
         self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def number_level(self) -> None:
@@ -110,12 +108,12 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """The count of states below `number` in each shard; `locals_there` has these counts for an earlier number."""
+        """For each shard, how many of its states have numbers below `number`; `locals_there` has this for `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy the states first..last-1, which begin at these positions in the shards, into a chunk."""
+        """Copy states first..last-1 into a chunk; `locals_there` are the positions in the shards where they begin."""
         pick, owners, into = as_machine_code(hash_table.pick), self.owners.ctypes.data, chunk.ctypes.data
         for shard, store in enumerate(self.stores):
             pick(store.states.ctypes.data, self.words, locals_there[shard], owners, first, last, shard, into)
@@ -129,7 +127,7 @@ class Shards:
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of the state at position `local` among a shard's states with numbers from `first` on."""
+        """Of a shard's states with numbers from `first` on, the number of the one at position `local`."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
@@ -139,7 +137,7 @@ class Shards:
         return counts
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The packed words of each of these states, whose numbers must be ascending."""
+        """The packed words of the states with these numbers, which must be ascending."""
         earlier, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
             locals_there = self.locals_at(number, earlier, locals_there)
@@ -177,7 +175,7 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk of consecutive states that a thread expands, and the progress on it."""
+    """A chunk of consecutive states that a thread expands, and how many of them are done."""
 
     lane: int
     """The working memory in which it is expanded."""
@@ -220,7 +218,7 @@ class Threads(Carrier):
         self.pool.shutdown()
 
     def _each(self, work: Callable[[T], None], items: Iterable[T]) -> None:
-        """Run `work` once per item, in parallel; the first error is raised when all are done."""
+        """Run `work` for every item, in parallel; when all calls have ended, raise the first error, if any."""
         # A kernel that is compiled in one of the threads keeps the limit of this one.
         futures = [self.pool.submit(copy_context().run, work, item) for item in items]
         wait(futures)
@@ -235,7 +233,7 @@ class Threads(Carrier):
         return self.visited.stores
 
     def start(self) -> int:
-        """Insert the states that the search starts from, each as its own predecessor."""
+        """Insert the states that the search starts from; the predecessor of each is the state itself."""
         lane = self.lanes[0]
         for low in range(0, len(self.context.starts), self.lane_room):
             size = self.put_starts(lane.batch, low, self.lane_room)
@@ -245,7 +243,6 @@ class Threads(Carrier):
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Insert the successors in these working memories, each shard on its own thread."""
 
         def take(shard: int) -> None:
             for lane in lanes:
@@ -254,7 +251,7 @@ class Threads(Carrier):
         self._each(take, range(self.threads))
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in the states first..last-1, each shard in pieces."""
+        """Evaluate the properties in states first..last-1, the newest level, shard by shard, and number the states."""
         context = self.context
         begins, ends = self.visited.opened, self.visited.closed
         assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"
@@ -279,7 +276,7 @@ class Threads(Carrier):
         self.is_out_of_time()
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states first..last-1, in rounds of chunks. Raises Full."""
+        """Insert the successors of states first..last-1, in rounds; a thread expands a chunk at a time. Raises Full."""
         context, locals_there = self.context, list(self.visited.opened)
         at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
@@ -304,7 +301,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunk(self, task: Task) -> None:
-        """Expand the rest of a chunk, as far as working memory has room."""
+        """Write the successors of a chunk's remaining states into its lane, while the lane has room."""
         lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()
@@ -317,7 +314,8 @@ class Threads(Carrier):
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert successors in the order of the chunks, up to the first incomplete chunk; add idle lanes to `free`."""
+        """Insert the successors of the chunks, in order, up to the first incomplete chunk. The lanes of complete chunks
+        become `free`."""
         complete = list(takewhile(lambda task: task.is_complete, tasks))
         ready = [*complete, *islice(tasks, len(complete), len(complete) + 1)]
         self._merge([self.lanes[task.lane] for task in ready])

@@ -1,6 +1,6 @@
 """The visited set: the states that a search has seen, packed, in order of discovery, each once.
 
-New states of a batch are appended, so that the index of a state is its place in breadth-first order.
+New states are appended, so that the index of a state is its place in breadth-first order.
 
 An open-addressing hash table (checker/compile/hash_table.py) holds 32 bits of each state's hash, and its index. A match
 of these 32 bits is only a candidate: the full states are compared, so that no state is ever mistaken for another. The
@@ -40,9 +40,9 @@ SPARE = 8
 
 
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
-    """An array of zeros whose memory is allocated as it is touched, or `at_once` where possible. Raises MemoryError.
+    """An array of zeros, whose pages are allocated when they are used, or `at_once` where possible. Raises MemoryError.
 
-    It uses pages of ordinary size: with large pages the search took 0.9 times as long if the system had them ready, and
+    Pages have the ordinary size: with large pages the search took 0.9 times as long if the system had them ready, and
     1.2 times if it had to create them.
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
@@ -57,9 +57,9 @@ def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
 
 
 def empty_table(bits: int) -> NDArray[np.uint64]:
-    """A table of 2^bits free slots.
+    """A hash table of 2^bits free slots.
 
-    Its memory is allocated before it is read: memory that is read first is allocated twice, and the second allocation
+    Its memory is allocated here: memory that is read before it is written is allocated twice, and the second allocation
     stops all threads of the process. With two threads, that took longer than everything else.
     """
     table = reserve(1 << bits, np.uint64, at_once=True)
@@ -73,7 +73,7 @@ class Full(Exception):
 
 
 class BatchAddresses(NamedTuple):
-    """The addresses of the arrays of a batch."""
+    """The addresses of the arrays of a `Batch`, in the order of its fields."""
 
     states: int
     parents: int
@@ -84,7 +84,8 @@ class BatchAddresses(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Successors that a kernel has written, to be inserted into the visited set, and the kept successors among them."""
+    """Successors that a kernel has written: packed states, predecessors, and numbers of steps. `kept` has the positions
+    of those to insert into the visited set, `hashes` their hashes."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -100,12 +101,12 @@ class Batch:
 
     @cached_property
     def at(self) -> BatchAddresses:
-        """The addresses of the arrays."""
+        """The addresses of the batch's arrays, as arguments for machine code."""
         return BatchAddresses(*addresses(self.states, self.parents, self.steps, self.kept, self.hashes))
 
 
 class RecentStates:
-    """A table of recent states, one for each of many hashes, with which `sift` finds repetitions."""
+    """A small table of states that were generated recently, with which `sift` finds repeated successors."""
 
     def __init__(self, words: int) -> None:
         self.words = words
@@ -114,14 +115,14 @@ class RecentStates:
         self._address = self._entries.ctypes.data
 
     def sift(self, batch: Batch, size: int) -> int:
-        """Keep those of the first `size` successors that repeat no recent state, in order; returns their number."""
+        """Set `kept` to those of the first `size` successors that repeat no recent state; returns their number."""
         at = batch.at
         sift = as_machine_code(hash_table.sift)
         return sift(at.states, self.words, size, self._address, self.mask, at.kept, at.hashes)
 
 
 class VisitedSet:
-    """States in order of discovery, within a memory limit in bytes."""
+    """The visited states in order of discovery, each with its predecessor and step; `memory` is the limit in bytes."""
 
     def __init__(self, words: int, steps: int, memory: int) -> None:
         self.words = words
@@ -150,11 +151,12 @@ class VisitedSet:
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert a batch. Raises Full if the memory limit is reached; the states that fitted stay, in order."""
+        """Insert the new states of a batch of `size` successors. Raises Full at the memory limit; the states that were
+        inserted before it stay."""
         self.insert(batch, 0, self.recent.sift(batch, size))
 
     def insert(self, batch: Batch, first: int, last: int) -> None:
-        """Insert the successors at kept[first..last-1] of a batch. Raises Full, as `add` does."""
+        """Insert the new states among the successors kept[first..last-1] of a batch. Raises Full, as `add` does."""
         merge = as_machine_code(hash_table.merge)
         states, parents, steps = self._addresses
         while first < last:
@@ -180,7 +182,7 @@ class VisitedSet:
         self.bits += added
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The index of each of these concatenated states; -1 for a state that is not in the set."""
+        """For each state of an array of packed states, one after the other: its index, or -1 if it was not visited."""
         states = np.ascontiguousarray(states)
         places = np.empty(len(states) // self.words, np.int64)
         hashes = np.empty(hash_table.AHEAD, np.uint64)
@@ -190,12 +192,12 @@ class VisitedSet:
         return places
 
     def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of the states of the only shard, in order."""
+        """The numbers of all states, 0, 1, 2, ...; `shard` is 0 (`Shards.numbers_of`)."""
         assert shard == 0
         return np.arange(self.count)
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The packed words of each of these states."""
+        """The packed words of each of the states with these indices."""
         return map(self.state, numbers)
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
@@ -204,11 +206,11 @@ class VisitedSet:
         return int(np.argmax(matching)) if matching.any() else None
 
     def state(self, index: int) -> NDArray[np.uint64]:
-        """The packed words of a state."""
+        """The packed words of the state with this index."""
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many of the states from index `first` on that step discovered."""
+        """For each step number, how many of the states from index `first` on were discovered by that step."""
         counts = np.zeros(steps, np.int64)
         for low in range(first, self.count, PART):
             counts += np.bincount(self.steps[low : min(low + PART, self.count)], minlength=steps)

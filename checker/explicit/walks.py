@@ -1,8 +1,8 @@
-"""The inner loops over a stored graph: strongly connected components, and breadth-first searches.
+"""Machine code for a stored graph: finds strongly connected components, and searches breadth first.
 
-The functions here build functions of machine code (checker/compile/machine_code.py), whose arguments are addresses of
-arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a target and a step.
-Offsets have 64 bits, nodes and steps 32.
+Each `Staged` function here builds a function of machine code (checker/compile/machine_code.py). Its arguments are
+addresses of arrays, and numbers. The edges from node n are at offsets[n]..offsets[n + 1] - 1 of the arrays `targets`
+and `steps`. Offsets have 64 bits, nodes and steps 32.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def components(
 ) -> None:
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
-    A call takes at most `budget` steps; it returns 1 if all is done, and otherwise the next call with the same arrays
-    goes on. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
+    A call ends after at most `budget` rounds of its loop. It returns 1 if all nodes are numbered; otherwise the caller
+    must call again with the same arrays. Before the first call, all arrays that it writes hold zeros; `saved` has five
+    words, `cursors` has 64 bits for each node, the others 32.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress
 
     def visit(node: Value) -> None:
-        """Give a node its order, and put it on the stack and at the end of the path."""
         order.set(order + 1)
         orders[node] = order
         lows[node] = order
@@ -99,11 +99,11 @@ def collect(
     words: Value,
     total: Words,
 ) -> None:
-    """Add to `total` the requirements that each component meets: in its states (`met`), and by the steps within it
-    (`met_by_step`).
+    """Set, in each component's row of `total`, the bits of the requirements that its nodes first..last-1 meet, or the
+    steps from them that stay in the component. Nodes of component 0 do not count.
 
     Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
-    component. Only the nodes first..last-1 are looked at; nodes of component 0 do not count.
+    component.
     """
     total_met = code.variable()
     with code.loop(first, last) as node:
@@ -129,11 +129,11 @@ def spread(
     parents: Halves,
     end: Value,
 ) -> None:
-    """Append to the queue, which ends at `end`, the nodes that edges from queue[first..last-1] reach for the first
-    time.
+    """One level of a breadth-first search: append to the queue, at position `end`, the targets of edges from the nodes
+    queue[first..last-1] that were not reached before.
 
-    Only nodes whose byte in `alive` is not 0 are reached. Each gets a 1 in `reached`, and the node from which it was
-    reached in `parents`. Returns the new end of the queue.
+    Nodes whose byte in `alive` is 0 are left out. For each new node, its byte in `reached` becomes 1, and `parents`
+    gets the node before it. Returns the new end of the queue.
     """
     new_end = code.variable(end)
     with code.loop(first, last) as place:
@@ -165,14 +165,14 @@ def shortest(
     edges: Words,
     parents: Halves,
 ) -> None:
-    """Find a shortest walk within a component that meets some requirements, and ends in the place `goal`, if that is
-    not 0: a breadth-first search of pairs (place, mask of what is met), as numbers place * masks + mask.
+    """Find a shortest walk within a component that meets all requirements, and ends at the place `goal` (0: anywhere).
 
-    `begin` is the pair with which the walk begins. The component has the `nodes` at the places 1, 2, ...; `places` has
-    the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `met_by_step` for
-    each step, both of 32 bits; there are `masks` masks, the last for all requirements. Each visited pair, except the
-    first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
-    the pair before. Returns the last pair; 0 if there is no such walk.
+    The search is breadth first, over pairs (place, mask), coded as the number place * masks + mask. The nodes of the
+    component have the places 1, 2, ...: `nodes` has the node at each place, `places` the place of each node of the
+    graph, and 0 for nodes outside the component. A mask has a bit for each requirement that is met; there are `masks`
+    masks, and in the last all are met. `met` has the mask of each place, `met_by_step` of each step, in 32 bits.
+    The walk begins with the pair `begin`. Every other visited pair gets, in `edges` (64 bits, 0 elsewhere), the edge by
+    which it was reached, plus 1, and in `parents` the pair before. Returns the last pair; 0 if there is no such walk.
     """
     queue[0] = begin
     end, place = code.variable(1), code.variable(0)

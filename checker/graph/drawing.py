@@ -1,8 +1,8 @@
-"""A state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours.
+"""Draws a state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours.
 
-There is a column for each depth, ordered so that few edges cross. In a column that is much taller than the others, the
-nodes zigzag between several strands. This leaves room for edges between the nodes, and makes the drawing about as wide
-and high as a screen. (networkx.multipartite_layout leaves two to three times as many crossings, and has no strands.)
+There is a column for each depth, in which the nodes are ordered so that few edges cross. A column that is much taller
+than the others is divided into strands, between which the nodes zigzag: this leaves room for edges, and gives the
+drawing about the shape of a screen. (networkx.multipartite_layout has no strands, and 2 to 3 times as many crossings.)
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SIGNS = {
 
 
 def drawing(drawn: StateGraph) -> Element:
-    """Return the graph as an `svg` element."""
+    """Return the drawing of a state graph as an `svg` element."""
     edges = drawn.edges()
     below = {node.number: _below(drawn, node) for node in drawn.nodes()}
     labels = [_cut(edge.label) if len(edges) <= MOST_LABELS else "" for _, _, edge in edges]
@@ -95,7 +95,7 @@ def drawing(drawn: StateGraph) -> Element:
 
 
 def samples() -> Iterator[tuple[Element, str]]:
-    """Yield the entries of the legend: a sample of each kind of node, and its meaning."""
+    """Yield the entries of the legend: for each kind of node (violated, initial, ...) a sample and its meaning."""
     for kind, meaning in SIGNS.items():
         sample = element("g", *_shape([kind]), class_=f"node {kind}")
         half = _reach([kind]) + 2
@@ -157,7 +157,7 @@ def _node(drawn: StateGraph, node: Node, place: Point, below: Sequence[str]) -> 
 
 
 def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
-    """Yield the elements of a node, centred at the origin."""
+    """Yield the SVG elements of a node, centred at the origin: its shape, a ring for each of `kinds`, its number."""
     if "dead" in kinds:
         yield element("rect", x=-RADIUS, y=-RADIUS, width=2 * RADIUS, height=2 * RADIUS, class_="shape")
     else:
@@ -170,7 +170,7 @@ def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
 
 
 def _below(drawn: StateGraph, node: Node) -> list[str]:
-    """Return the text below a folded node: the common values of its states, and the number of states."""
+    """Return the lines of text below a folded node: the common values of its states, and the number of states."""
     if not drawn.fold:
         return []
     *values, count = node_lines(drawn, node)
@@ -208,7 +208,7 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Return the curve of an edge: backward ones run below the forward ones; within a column they bend outwards."""
+    """Return the curve of an edge: backward edges run below forward edges; edges within a column bend outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         top = start - leave * 1j
@@ -243,7 +243,7 @@ def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
 
 
 def _label(text: str, curve: _Curve, taken: list[Box]) -> Sequence[Element]:
-    """Return the label of a curve at a free position, which is added to `taken`; empty if no position is free."""
+    """Return the label of a curve at a free position, and add it to `taken`; no elements if no position is free."""
     width, height = _width([text]) + 4, LINE + 4
     for point, (right, down) in product(map(curve.at, PLACES), SIDES) if text else ():
         box = Box(point.real + right * width, point.imag + down * height, width, height)
@@ -335,7 +335,7 @@ class Layout:
 
 
 def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
-    """Return the layout of nodes that are `across` wide and `down` high, with `gap` between the columns."""
+    """Return the layout of a graph whose nodes are `across` wide and `down` high, with `gap` between the columns."""
     columns = layers(drawn)
     rows = _rows([len(column) for column in columns], across, down, gap)
     strands = [math.ceil(len(column) / rows) for column in columns]
@@ -352,7 +352,7 @@ def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:
-    """Return the nodes of each column from top to bottom, ordered by the barycentre of their neighbours."""
+    """Return the nodes of each column, from top to bottom, ordered by the mean heights of their neighbours."""
     nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
     columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
     graph = drawn.graph
@@ -371,7 +371,7 @@ def layers(drawn: StateGraph) -> list[list[int]]:
 
 
 def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
-    """Return the number of nodes in a strand for which the drawing fits into a window at the largest scale."""
+    """Return how many nodes a strand may have, so that the drawing of columns of these `sizes` appears largest."""
 
     def extent(rows: int) -> float:
         width = sum(math.ceil(size / rows) * across + gap for size in sizes)

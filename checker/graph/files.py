@@ -45,7 +45,7 @@ from isrcheck.traces.pages.shell import COLOURS, Page, theme_button
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
+    """Run `check graph`: search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
     instance, request = instance_of(options.model), graph_request_of(options)
     progress = ProgressLine(naming.title(instance))
     try:
@@ -91,7 +91,7 @@ def text(drawn: StateGraph, path: Path) -> str:
 
 
 def dot(drawn: StateGraph) -> str:
-    """Return the text of a DOT file."""
+    """Return the state graph as the text of a DOT file."""
     return "\n".join(_dot_lines(drawn)) + "\n"
 
 
@@ -149,7 +149,7 @@ def _failing(part: Node | Edge) -> dict[str, str]:
 
 
 def graphml(drawn: StateGraph) -> str:
-    """Return the text of a GraphML file, as networkx writes it."""
+    """Return the state graph as the text of a GraphML file, as networkx writes it."""
     graph: nx.DiGraph[int] = nx.DiGraph(model=escaped(drawn.instance.model.name))
     for node in drawn.nodes():
         fields = {f"field.{name}": escaped(value) for name, value in node.fields.items()}

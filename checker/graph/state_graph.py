@@ -3,8 +3,8 @@
 Every state is a node, or all states with the same values of some fields are folded into one node.
 
 The explorer finds the states, and then expands each state again to find its transitions. A dead end is an expanded
-state without transitions; it violates `deadlock` unless the model may end there. A state at the bound was not expanded,
-and neither is a state outside the model's constraint, which is drawn as the end of the steps that lead to it.
+state without transitions; it violates `deadlock` unless the model may end there. States at the bound are not expanded;
+nor are states outside the model's constraint, but the steps that lead to them are drawn.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The names of the actions, each with its number of steps if it takes several."""
+        """The names of the actions, each followed by its number of steps if it has several: `fetch x3`."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """The state graph of a model: its nodes and edges, and figures about it."""
+    """The state graph of a model: its nodes and edges, and counts of states, transitions and components."""
 
     instance: Instance
     fold: tuple[str, ...]
@@ -112,7 +112,7 @@ class StateGraph:
         return [self.node(number) for number in sorted(self.graph)]
 
     def edges(self) -> list[tuple[int, int, Edge]]:
-        """Return the edges as (source, target, edge), in the order of their nodes."""
+        """Return the edges as (number of the source, number of the target, edge), ordered by these numbers."""
         return sorted(((a, b, data["edge"]) for a, b, data in self.graph.edges(data=True)), key=lambda edge: edge[:2])
 
     @property
@@ -148,7 +148,7 @@ def state_graph(
         made = _GraphBuilder(search, fold)
     except Full:
         raise CutShortError(
-            f"{WHY_STOPPED['memory']} by states outside the constraint; give a smaller --bound, or a higher limit"
+            f"{WHY_STOPPED['memory']} by states outside the constraint; give a smaller --bound, or raise --memory"
         ) from None
     if len(made.nodes) > most:
         outside = ", with those outside the constraint," if made.count > made.kept else ""
@@ -171,28 +171,28 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
     if result.stopped is not None:
         raise CutShortError(
             f"{WHY_STOPPED[result.stopped]} at {result.distinct:,} states, and an incomplete graph would mislead; give"
-            " a smaller --bound, or a higher limit"
+            " a smaller --bound, or raise the limit with --memory or --seconds"
         )
     is_cut = result.frontier > 0 and (limits.depth is None or result.depth < limits.depth)
     count = f"{'more than ' if is_cut else ''}{result.distinct:,} states"
     if fold:
         if is_cut or result.distinct > MOST_STATES:
             raise UsageError(
-                f"there are {count}, more than the {MOST_STATES:,} that can be folded;"
+                f"there are {count}, and at most {MOST_STATES:,} states can be folded;"
                 f" {_smaller_bound(search, MOST_STATES)}"
             )
     elif is_cut or result.distinct > most:
         insist = "N" if is_cut else result.distinct
         field = next(iter(search.context.instance.layouts))
         raise UsageError(
-            f"the graph has {count}, more than the limit of {most:,};"
+            f"the graph has {count}, and the limit is {most:,};"
             f" {_smaller_bound(search, most)}, fold states by some fields, as in --fold {field},"
             f" or raise the limit with --at-most {insist}"
         )
 
 
 def _smaller_bound(search: Search, most: int) -> str:
-    """Return the advice for a graph that is too large: the largest bound with at most `most` states."""
+    """Return the advice for a graph that is too large: to give the largest --bound with at most `most` states."""
     states = np.cumsum(search.result.levels)
     depth = int(np.searchsorted(states, most, side="right")) - 1
     if depth < 0:
@@ -218,7 +218,7 @@ class _GraphBuilder:
         self.node_of = self._fold_states()
 
     def _fold_states(self) -> Numbers:
-        """Create the nodes, numbered in the order of their first states; returns the node number of each state."""
+        """Create the nodes, numbered in the order of their first states. Returns, for each state, its node's number."""
         levels = self.search.result.levels
         depths = np.repeat(np.arange(len(levels)), levels)
         depths = np.append(depths, depths[self.visited.parents[self.kept : self.count]] + 1)
@@ -253,7 +253,6 @@ class _GraphBuilder:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
 
     def connect(self) -> None:
-        """Add the edges, and count the dead ends."""
         has_step = np.zeros(self.count, bool)
         for states, steps, targets in self.connections:
             self.transitions += len(states)
@@ -272,7 +271,7 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        """The name of an action, or in a graph of single states a step."""
+        """How an edge names a step: in a folded graph, by action number `kind`; otherwise, by step number `kind`."""
         if self.fold:
             return self.instance.model.actions[kind].name
         return self.instance.spell_step(self.instance.step(kind))
@@ -281,7 +280,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which of the states `ends` are deadlocks: the model may not end there, and no step leaves a range."""
+        """Record which dead ends are deadlocks: the model may not end there, and no step from there leaves a range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -297,7 +296,7 @@ class _GraphBuilder:
         self.errs = self.errs or runner.careful is not None
 
     def judge(self) -> None:
-        """Record the states and steps in which each property fails."""
+        """Record in nodes and edges how many of their states and steps each property fails in."""
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
@@ -326,7 +325,7 @@ class _GraphBuilder:
         return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
 
     def _stuck_states(self, prop: Property) -> dict[str, Numbers]:
-        """Return the stuck states by verdict; if some states are not expanded, no state is known to be stuck."""
+        """Return, by verdict, the states from which a property can never become true; none if a bound cut paths off."""
         if self.expanded < self.visited.count:
             return {}
         states = WholeSearch(self.search.carrier)
@@ -342,11 +341,11 @@ class _GraphBuilder:
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """The properties that are not judged, because that takes a graph in which every state is expanded."""
+        """The names of the `always_possible` properties, if they have no verdict, as some states are not expanded."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     def judge_range(self) -> None:
-        """Record the states from which a step leaves a declared range, and where a property leaves one."""
+        """Record the violations of `in_range`: where a step, or evaluating a property, leaves a declared range."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
@@ -360,7 +359,7 @@ class _GraphBuilder:
                     self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step], implicit: Sequence[Property] = ()) -> bool:
-        """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
+        """Whether evaluating a property leaves a declared range: of states, if `steps` is empty, otherwise of steps."""
         properties = (prop for prop in (*self.instance.properties, *implicit) if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in properties)
 
@@ -371,8 +370,8 @@ class _GraphBuilder:
         return int(self.node_of[state]), int(self.node_of[target])
 
     def graph(self, loops: bool) -> StateGraph:
-        """Return the graph with numbered components. A folded node has an edge to itself only if `loops` is True, or if
-        a property fails on that edge."""
+        """Return the finished graph, and number its strongly connected components. A folded node has an edge to itself
+        only if `loops` is True, or if a property fails on that edge."""
         graph: nx.DiGraph[int] = nx.DiGraph()
         for node in self.nodes:
             graph.add_node(node.number, node=node)
@@ -402,8 +401,8 @@ class _GraphBuilder:
 
 class Transitions:
     """The transitions from the expanded states of a finished search, including those to states outside the constraint.
-    The search drops these states: a kernel of the same model without its constraint makes them again. They are appended
-    to the visited set, after the `kept` states within the constraint. Raises Full if they do not fit in memory."""
+    The search does not keep states outside the constraint; a kernel of the model without the constraint computes them
+    again. They are appended to the visited set after its `kept` states. Raises Full if they do not fit in memory."""
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:
         self.instance, kernel = context.instance, context.kernel
@@ -429,7 +428,7 @@ class Transitions:
             )
 
     def _batches(self) -> Iterator[tuple[int, Numbers]]:
-        """Yield the number of successors in the batch, and the number of each (-1: the state is unknown)."""
+        """For each batch of successors, yield how many it has, and their state numbers (-1: not in the visited set)."""
         at = 0
         while at < self.expanded:
             at, size = self.carrier.attempt(at, min(at + CHUNK, self.expanded))
@@ -439,7 +438,7 @@ class Transitions:
             yield size, targets
 
     def _append_outside(self) -> None:
-        """Append the unknown successors, except those for which a constraint cannot be evaluated."""
+        """Append the successors outside the constraint to the visited set, if the constraint can be evaluated there."""
         batch, words = self.carrier.batch, self.visited.words
         for size, targets in self._batches():
             rows = batch.states[: size * words].reshape(size, words)
@@ -465,7 +464,7 @@ class Transitions:
 
 
 def summary(drawn: StateGraph) -> dict[str, Any]:
-    """Return the figures of a graph as the object for `--json`."""
+    """Return the counts of a graph, and its failing properties, as the object that `--json` prints."""
     nodes = drawn.nodes()
     return {
         "model": drawn.instance.model.name,
@@ -489,7 +488,7 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
 
 
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
-    """Return the label of a node: its number, or for a folded node the common values and the number of its states."""
+    """Return the lines of a node's label: its number; of a folded node, the common values and number of its states."""
     if not drawn.fold:
         return [str(node.number)]
     values = [f"{name} {value}" for name, value in node.fields.items()]
@@ -497,7 +496,7 @@ def node_lines(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def node_notes(drawn: StateGraph, node: Node) -> list[str]:
-    """Return the notes on a node, such as "dead end"; for a folded node, each with its number of states."""
+    """Return the notes on a node, such as "dead end"; a folded node's notes say how many of its states they concern."""
 
     def noted(count: int, note: str) -> str:
         return f"{count:,} of {node.states:,} states: {note}" if drawn.fold else note

@@ -1,4 +1,4 @@
-"""Proofs for every depth, by induction.
+"""Proofs by induction that properties hold after any number of steps.
 
 In:  an instance of a model, its properties and lemmas.
 Out: for each property a proof, or the counterexample to induction that prevents it.

@@ -1,8 +1,9 @@
-"""Budget independence: which budgets a proof does not depend on, so that it holds for any number of those faults.
+"""Budget independence: on which budgets (limits of the number of faults) a proof does not depend.
 
-A proof is independent of a budget under three conditions: only the budget's own counter has an initial value or a range
-that depends on it; no claim reads that counter; and actions only require that the counter is above 0 and decrement it.
-The budgets for which a lemma is declared (`applies=`) do not matter, because the proof shows that the lemma is true.
+Such a proof holds for any number of those faults. A proof is independent of a budget if only the budget's own counter
+has an initial value or a range that depends on the budget, no claim (property or lemma) reads that counter, and actions
+only require that the counter is above 0 and decrement it. A lemma may be declared for some budgets only (`applies=`);
+this does not matter, because the proof shows that the lemma is true.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ dependent on the budget."""
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
-    """The names of the budgets above 0 on which a proof of these claims does not depend; none if a constraint decides
-    from which states steps are taken."""
+    """The names of the budgets above 0 on which a proof of `claims` does not depend; with a @constraint, none."""
     if instance.model.constraints:
         return []
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
@@ -53,7 +53,7 @@ def _settings(routine: ir.Routine) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The result of `_compare_starts`, which is stored because it takes an instance for every value of the budget."""
+    """The result of `_compare_starts`, from the cache if possible: it needs an instance for each value of a budget."""
     key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
     path = cache_folder() / "budgets" / f"{key}.json"
 
@@ -93,8 +93,8 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
 
 
 def _only_counts_down(routine: ir.Routine, field: str) -> bool:
-    """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`. Guards
-    precede writes. Therefore a step has the same effect wherever the counter is above 0."""
+    """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`. Then a
+    step has the same effect for every value of the field above 0, because guards precede writes."""
     is_action = routine.mark is not None and routine.mark.kind is Kind.ACTION
     allowed: set[ir.Node] = set()
     for statement in routine.body:

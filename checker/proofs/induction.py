@@ -1,11 +1,11 @@
-"""The systems on which induction works: the bounded transition system, or its unbounded abstraction; proposed lemmas.
+"""What induction needs of a model, as formulas; and proposals for lemmas.
 
-In:  an `Instance`, and claims: properties and lemmas, by name; states that the explorer has reached.
-Out: a system: for each claim the literal that assumes it before a step, and queries whether a step can violate it.
-     Candidate lemmas, each with its literal, that hold in all these states: checker/proofs/prove.py finds out which of
-     them are inductive.
+In:  an `Instance`, and claims: the names of properties and lemmas; states that the explorer has reached.
+Out: a system: for each claim, a literal (a node of a formula) that is true if the claim holds before a step, and
+     queries whether a step can violate the claim. Also candidates for lemmas, which hold in all these states;
+     checker/proofs/prove.py finds out which of them are inductive.
 
-Both systems have the same interface, so that checker/proofs/prove.py works with either.
+There are two systems with the same interface: the transition system within its bounds, and its unbounded abstraction.
 
 A candidate relates two fields with the same indices, or a field and a single cell: `a == x implies b == y`, `not both a
 == x and b == y`, or `a <= b`. Further candidates are `always a == x` and `never a == x`.
@@ -41,7 +41,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """Asks whether a step can violate a property or lemma: whether `demanded` and `broken` are satisfiable."""
+    """A query whether a step can violate `claim`: whether all `demanded` literals and `broken` can be true together."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -51,7 +51,7 @@ class InductionQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to a query. `used` are the hypotheses that NO needs; `counterexample` shows why the answer is YES."""
+    """The answer to a query. `used` are the hypotheses that the answer NO needs; YES comes with a counterexample."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
@@ -59,8 +59,8 @@ class Decision:
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that leaves a declared range has no successor; a separate
-    property (`in_range`) says that no step does so."""
+    """The transition system within its bounds. A step that leaves a declared range has no successor; the implicit
+    property `in_range` says that there is no such step."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -73,20 +73,20 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The literal that a property or lemma holds before the step, and that its evaluation stays in range."""
+        """The literal that is true if a claim holds before a step, and its evaluation leaves no declared range."""
         if claim in self.extra:
             return self.extra[claim]
         literals = self.relation.properties[claim]
         return self.circuit.both(literals.holds, -literals.error)
 
     def after(self, literal: int) -> int:
-        """The literal that says about the state after a step what `literal` says about the state before it."""
+        """The literal for the state after a step that corresponds to `literal`, which is for the state before it."""
         literals = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return literals[literal] if literal > 0 else -literals[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """The queries whose answers are all NO if every step preserves a property or lemma: one about all steps at
-        once. For `in_range`, the query is about the state before a step."""
+        """One query: can any step violate `claim`? For `in_range`: can a step, or evaluating a property, leave a
+        declared range in the state before a step?"""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)
@@ -96,9 +96,9 @@ class BoundedSystem:
         yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a query, given the literals `hypotheses`, before the deadline (in the time of time.monotonic).
+        """Answer a query, assuming the literals `hypotheses`, before the deadline (a value of time.monotonic).
 
-        All hypotheses are passed to Z3 at once; a second query finds those that the answer NO needs.
+        Z3 gets all hypotheses at once. After the answer NO, a second query finds the hypotheses that NO needs.
         """
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
@@ -107,7 +107,7 @@ class BoundedSystem:
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
     def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that the answer NO needs; all hypotheses if minimising would take long."""
+        """The hypotheses that the answer NO needs; for a large formula all of them, as finding these takes long."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
@@ -115,7 +115,7 @@ class BoundedSystem:
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
-        """The counterexample to induction in a satisfying assignment: a state, a step, and the state after it."""
+        """The counterexample to induction that these values of literals describe: a state, a step, the state after."""
         before = numbers_of(self.relation.before, self.relation.arithmetic, values.holds)
         if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
@@ -134,7 +134,7 @@ class BoundedSystem:
 
 
 class AbstractSystem:
-    """Induction on the unbounded abstraction. Each step has its own query, unless it changes nothing that matters."""
+    """The unbounded abstraction. Each step has its own query, unless it changes no field that the claim reads."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -146,20 +146,20 @@ class AbstractSystem:
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
-        """The literal that a property or lemma holds before the step."""
+        """The literal that is true if a claim holds before a step, and its evaluation leaves no declared range."""
         if claim not in self._hypotheses:
             literals = self.abstraction.ask(self.claims[claim], [self.abstraction.before])
             self._hypotheses[claim] = self.circuit.both(*literals)
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Evaluate a property or lemma before and after every step. Raises UnsupportedError if that cannot be done."""
+        """Prepare all queries of a claim. Raises UnsupportedError if the abstraction cannot evaluate the claim."""
         if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query for each step that may write a field that the property or lemma reads."""
+        """One query for each step that may write a field that the claim reads: can the step violate the claim?"""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])
@@ -183,13 +183,13 @@ class AbstractSystem:
                 yield InductionQuery(claim.name, (step.enabled,), -kept, step)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
-        """Whether the step may write to an array over an unbounded domain that the property `claim` reads."""
+        """Whether the step may write to an array that `claim` reads and whose domain is unbounded."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.routine.writes}
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.routine.reads)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a query with the solver of its step, which does not know the other steps."""
+        """Answer a query, assuming the literals `hypotheses`, before the deadline, with the solver for its step."""
         solver = self._solvers.setdefault(id(question.step), self.abstraction.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
@@ -198,7 +198,7 @@ class AbstractSystem:
         return Decision(answer, frozenset(solver.core()) if answer is Answer.NO else frozenset())
 
     def _counterexample(self, question: InductionQuery, solver: Solver) -> CounterexampleToInduction:
-        """A state of the abstraction, a step, and the state after it, with small numbers if possible."""
+        """The counterexample to induction that the solver found, with small numbers if possible."""
         step = question.step
         assert step is not None
         self._prefer_small(solver)
@@ -230,7 +230,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Look for an answer with numbers within the bounds; without one, restore the first answer."""
+        """Ask the solver again for a counterexample, with numbers within the bounds; without one, for any."""
         compare = self.abstraction.arithmetic.compare
         places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [
@@ -261,7 +261,7 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A lemma that may hold: its text, and the literal that it holds before a step."""
+    """A proposed lemma: its text, and the literal that is true if it holds before a step."""
 
     name: str
     literal: int
@@ -269,7 +269,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """`field == value` at every index of a field: its text, its literals, and where it is true in the sample."""
+    """A comparison `field == value`: its text, a literal for each index, and where it is true in the sample."""
 
     text: str
     place: FieldLayout
@@ -278,7 +278,7 @@ class _Atom:
 
 
 def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate]:
-    """All candidates that are true in every state of the sample; none if there are more than MOST_CANDIDATES."""
+    """All candidates for lemmas that hold in every state of the sample; none if there are more than MOST_CANDIDATES."""
     if not sample:
         return []
     states = np.array(sample, np.int64)

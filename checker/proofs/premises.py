@@ -1,8 +1,8 @@
-"""The premises of proofs, and how each of them was established.
+"""The premises of proofs, that is what they take for granted, and how each premise was established.
 
-Only the premise `in_range` can be false: no step and no property leaves its declared range in a reachable state. It is
-proved like any property, or shown by an exhaustive search. All other premises are checked where they are used, and
-reported with the proof.
+The premise `in_range` says that no step and no property leaves its declared range in a reachable state. It is proved
+like any property, or shown by an exhaustive search; until then it is open, because it can be false. All other premises
+are checked by the code that uses them, and are reported with the proof.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.models.language.model import IN_RANGE, Instance
 
 
 class Established(Enum):
-    """How a premise was established."""
+    """How a premise was established: by a proof, an exhaustive search, or a check; OPEN: not at all."""
 
     PROVED = "proved"
     SEARCHED = "searched"
@@ -57,7 +57,7 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts `found`, with an open one on `in_range` if proofs were tried and it is not established."""
+    """The verdicts `found`. If proofs were tried, but `in_range` is not established, an open verdict on it is added."""
     is_tried = any(verdict.proof is not None or verdict.is_unproved or verdict.is_unattempted for verdict in found)
     is_judged = any(verdict.prop is IN_RANGE for verdict in found)
     if not is_tried or is_judged or how_in_range(proofs, exploration) is not Established.OPEN:
@@ -71,7 +71,7 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
 
 
 def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcResult) -> Sequence[Premise]:
-    """The premises of these proofs, for a report."""
+    """The premises on which these proofs rest, for a report; none if nothing but `in_range` is proved."""
     proved = [proof for proof in proofs.proofs.values() if proof.prop is not IN_RANGE]
     if not proved:
         return []
@@ -112,5 +112,5 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
 
 
 def using(proof: Proof) -> str:
-    """The lemmas and properties that a proof uses, as the end of a sentence."""
+    """The lemmas and properties that a proof uses, as the end of a sentence: ", with a, b" or ", without a lemma"."""
     return f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"

@@ -1,7 +1,7 @@
 """The proof cache: results of the prover, stored under a digest of everything that they depend on.
 
-The names and the texts of cached proofs contain the version of Z3. It is read from the installed packages, because to
-import Z3 would take longer than to read the proofs.
+One of these is the version of Z3. It is read from the metadata of the installed package, because importing Z3 would
+take longer than reading the proofs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.models.language.model import IN_RANGE, Instance, Property
 
 @cache
 def solver_version() -> str:
-    """The version of Z3, as in 4.13.3."""
+    """The version of Z3, such as 4.13.3."""
     try:
         return ".".join(metadata.version("z3-solver").split(".")[:3])
     except metadata.PackageNotFoundError:  # from an archive, or built by hand
@@ -43,9 +43,9 @@ def proved(
     is_patient: bool = True,
     **others: Any,
 ) -> Proofs:
-    """Return the proofs of one phase, from the cache or from the prover (for the parameters, see `prove`).
+    """Return the proofs of one phase, from the cache or from `prove`, which also explains the other parameters.
 
-    If `is_patient` is false, a result that ran out of time is stored and reused, too.
+    If a time limit ended the phase, its result is stored and reused only if `is_patient` is false.
     """
     if phase is not Phase.WITH_MORE:
         known = None  # these phases do not use each other's proofs

@@ -1,6 +1,6 @@
-"""Proofs for every depth: by induction, with the lemmas that a model declares, and by k-induction.
+"""Proves properties for every depth: by induction, with the lemmas that a model declares, and by k-induction.
 
-In:  an `Instance` whose initial states are enumerated, and the result of the explorer.
+In:  an `Instance` whose initial states are enumerated, and the names of properties that a search found to fail.
 Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
 A set of claims (properties and lemmas) is inductive if all of them are true initially, and no step from a state in
@@ -8,8 +8,8 @@ which all are true violates one. The greatest inductive subset of the claims is 
 no claim is violated (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
 
-Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions of states: then
-Z3 looks for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
+Plain Python evaluates a claim in each initial state, if the model lists its initial states. Generators (`@initial`) can
+make millions of states: then Z3 looks for an initial state in which the claim is false, and Python checks this state.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from isrcheck.models.run import Cells
 
 
 class BaseCase:
-    """The initial states of an instance."""
+    """The base case of inductions: finds out whether properties are true in all initial states of an instance."""
 
     def __init__(self, instance: Instance, budget: FormulaBudget, deadline: float) -> None:
         self.instance = instance
@@ -58,7 +58,7 @@ class BaseCase:
 
     def holds(self, prop: Property) -> bool:
         """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
-        one, and UndecidedError."""
+        some initial state, and UndecidedError if Z3 gives no answer."""
         if self.instance.model.generators:
             return self._holds_symbolically(prop)
 
@@ -93,7 +93,7 @@ Report = Callable[[str], None]
 
 @dataclass
 class Induction:
-    """The result of `induct`, by the names of properties and lemmas."""
+    """The result of `induct` for each claim, by name: every step preserves it, a step violates it, or no answer."""
 
     kept: dict[str, frozenset[str]] = field(default_factory=dict)
     """The claims that every step preserves, each with the properties and lemmas that its proof uses."""
@@ -103,7 +103,7 @@ class Induction:
     """The claims that Z3 did not decide, each with the reason."""
 
     def note(self, claim: str, result: frozenset[str] | CounterexampleToInduction | Answer) -> None:
-        """Note the result for a property or lemma."""
+        """Store the result that `preserved` returns for a claim."""
         match result:
             case frozenset():
                 self.kept[claim] = result
@@ -123,7 +123,7 @@ def induct(
 ) -> Induction:
     """Find the greatest inductive subset of `claims`, and the `goals` that every step preserves if this subset holds.
 
-    `claims`, `goals` and `known` are names of properties and lemmas. The `known` ones hold in every reachable state and
+    `claims`, `goals` and `known` are names of properties and lemmas. All `known` hold in every reachable state, so they
     are assumed; goals are never assumed. Raises UndecidedError.
     """
     induction, left = Induction(), list(claims)
@@ -144,8 +144,8 @@ def induct(
 def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """The claims among `assumed` that suffice for every step to preserve `claim`; or a counterexample to induction; or
-    the reason why Z3 did not decide."""
+    """Does every step preserve `claim`, if all claims `assumed` hold before it? If so, returns the claims among them
+    that suffice; else a counterexample to induction; or the reason why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(name): name for name in assumed}
     used: set[str] = set()
@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in every initial state; the sample has SOME of these states."""
+    """The proposed lemmas that are true in all initial states; so far they were compared with at most SOME of them."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -178,7 +178,7 @@ def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadli
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas that is inductive if the properties and lemmas `kept` hold."""
+    """The greatest subset of the proposed lemmas that every step preserves, if the claims `kept` hold in all states."""
     hypotheses = [system.hypothesis(name) for name in kept]
     after = [(one, system.after(one.literal)) for one in proposed]
     solver = Solver(system.circuit, deadline)
@@ -189,10 +189,10 @@ def _inductive(
 def _true_together(
     circuit: AndInverterGraph, solver: Solver, claimed: Sequence[tuple[Candidate, int]], *, are_assumed: bool
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas that the solver does not find false. Raises UndecidedError.
+    """The greatest subset of the proposed lemmas that the solver cannot make false. Raises UndecidedError.
 
-    Each lemma comes with the literal that claims it. If they `are_assumed`, all remaining lemmas are true in the
-    previous state. Every answer YES makes some claims false; all of these lemmas are dropped at once.
+    Each lemma comes with a literal that is true if the lemma holds in the state in question. If `are_assumed`, all
+    remaining lemmas hold in the state before. Each answer YES makes some lemmas false, which are dropped together.
     """
     left = list(claimed)
     while left:
@@ -205,7 +205,7 @@ def _true_together(
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
-    """All properties and lemmas that the proof of `name` needs, directly or indirectly, in the order of `kept`."""
+    """All claims that the proof of `name` needs, directly or through other claims, in the order of `kept`."""
     needed, new = set[str](), {name}
     while new:
         needed |= new
@@ -226,9 +226,9 @@ def prove(
 ) -> Proofs:
     """Prove as many of these properties as possible in one phase, given the proofs `known` from earlier phases.
 
-    Properties that are known to be `failing` are tried only for every length, as a check: a proof would contradict the
-    search. The last phase also proposes lemmas, which are true in a `sample` of reachable states. `seconds` limits the
-    time (None: no limit).
+    Properties that a search found to fail (`failing`) are tried only by the phase for every length, as a check: a proof
+    would contradict the search. The last phase also proposes lemmas, which are true in a `sample` of reachable states.
+    `seconds` limits the time (None: no limit).
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
@@ -280,17 +280,17 @@ class _Proving:
 
     @property
     def open(self) -> list[Property]:
-        """The properties without a proof that are not known to fail."""
+        """The properties still to prove: there is no proof of them, and no search found that they fail."""
         return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
 
     @property
     def premises(self) -> list[Property]:
-        """The premise of every proof, `in_range`, if it is still open."""
+        """The property `in_range`, on which every proof rests, in a list; an empty list once it is proved or fails."""
         is_open = IN_RANGE.name not in self.found.proofs and IN_RANGE.name not in self.settled
         return [IN_RANGE] if is_open else []
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
-        """The candidates that are true in every initial state; the other candidates are noted as failed."""
+        """The candidates that are true in every initial state; for the others, a failed attempt is stored."""
         true_claims = []
         for claim in candidates:
             if claim.name not in self.initially:
@@ -317,7 +317,6 @@ class _Proving:
             self.found.attempts.append(attempt)
 
     def every_length(self) -> None:
-        """Prove by induction on the unbounded abstraction."""
         promises = [prop for prop in self.properties if prop.every_length]
         if not promises:
             return
@@ -346,7 +345,7 @@ class _Proving:
         self._conclude(induction, [*claims, *goals], started, every_length=True)
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
-        """The properties and lemmas that the abstraction can evaluate; the others are noted as failed."""
+        """The claims that the abstraction can evaluate; for the others, a failed attempt is stored."""
         readable = []
         for claim in claims:
             try:
@@ -357,13 +356,12 @@ class _Proving:
         return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Note for every open property why Z3 cannot check the model."""
+        """Store a failed attempt for every property that is still open: Z3 cannot check the model, for this reason."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
-        """Prove by induction on the bounded transition system."""
         if not self.open:
             return
         started = time.monotonic()
@@ -418,11 +416,12 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether something is left to prove: a property, or `in_range` as the premise of an earlier proof."""
+        """Whether the goals are worth proving: one is not `in_range`, or earlier proofs rest on `in_range`."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Prove by induction, assuming everything that is proved, and those proposed lemmas that are inductive."""
+        """Propose lemmas that hold in the sample, keep those that are inductive, and prove by induction with them and
+        with everything that is already proved."""
         promises = self._claims(self.open, every_length=False)
         aims = [*promises, *self.premises]
         if not self._is_anything_asked(aims) or not sample:
@@ -447,7 +446,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """Prove by k-induction over simple paths (which visit no state twice), assuming everything that is proved."""
+        """Prove by k-induction over paths that visit no state twice, assuming everything that is already proved."""
         aims = [*self.open, *self.premises]
         if not self._is_anything_asked(aims):
             return
@@ -481,10 +480,9 @@ class _Proving:
                     fails.add(prop.name)
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
-        """Whether the base case of a k-induction fails: a path of this length violates the property."""
         return depth >= prop.of_steps and solver.check(-self._stands(prop, start, depth)).is_yes
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
-        """The literal of a property at a depth: the property holds and its evaluation stays in range."""
+        """The literal that is true if the property holds after `depth` steps, and its evaluation stays in range."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)

@@ -3,15 +3,15 @@
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
      of open bounds, becomes one of these steps when the other fields are removed.
 
-Open configuration entries are bounds that are declared open (log length, number of records), budgets (elections,
-faults) and client settings; they become integer variables. A domain whose size depends on them is open, too. An array
-over an open domain has no cells: reads return any value of its range, writes are ignored. Loops over open domains are
-havocked: each cell and local that the loop writes keeps its value, or takes one that an iteration from an arbitrary
-state writes; cells that never decrease, or never increase, in an iteration are found first. Steps that leave a declared
-range are excluded.
+Open configuration entries have no fixed value; they become integer variables. They are the bounds that are declared
+open (log length, number of records), budgets (elections, faults) and client settings. A domain whose size depends on
+them is open, too. An array over an open domain has no cells: reads return any value of its range, writes are ignored.
+A loop over an open domain is replaced by its possible effect: each cell and local that the loop writes keeps its value,
+or takes a value that an iteration from an arbitrary state writes. Cells that no iteration decreases, or none increases,
+are found first. Steps that leave a declared range are excluded.
 
-The abstraction over-approximates the model. What holds in it holds in the model; what does not hold in it may still
-hold in the model.
+The abstraction over-approximates the model: a property that holds in the abstraction holds in the model; a property
+that fails in the abstraction may still hold in the model.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ OPEN = 1 << 40
 
 
 def ends(place: FieldLayout) -> tuple[int | None, int | None]:
-    """The bounds of a field's range; None if there is no bound."""
+    """The least and the greatest value of a field; None where the range has no end."""
     low, high = (None if end == OPEN else end for end in (place.low, place.high))
     return low, high
 
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop: for each cell or local, when it is written, and its value before and after."""
+    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and its
+    values before and after the iteration."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -57,7 +58,7 @@ class Round:
 
 
 class OpenRangeError(Exception):
-    """A generator goes through an unbounded range."""
+    """A comprehension, as in `all(... for i in ...)`, goes through an unbounded range."""
 
 
 class UnsupportedError(UsageError):
@@ -69,7 +70,7 @@ Before = tuple[list[list[Value]], dict[ir.Variable, Value], int, int]
 
 
 class AbstractEvaluator(Evaluator):
-    """Evaluates functions in which some domains are unbounded (open)."""
+    """Evaluates a model's functions to formulas, although some domains are open: their sizes are unbounded."""
 
     def __init__(self, abstraction: Any) -> None:
         super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
@@ -84,19 +85,19 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a step. In an array without cells, repeated reads of one element return the same value."""
+        """As `Evaluator.act`; repeated reads of one element of an array without cells return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Evaluate a property in states of the abstraction; for the result, see `Evaluator.ask`."""
+        """Evaluate a property in states of the abstraction; the result is that of `Evaluator.ask`."""
         self.read = {}
         return super().ask(function, states, taken)
 
     def entry(self, name: str) -> Value:
-        """The value of a configuration entry; an unbounded entry has an arbitrary value, the same at every reading."""
+        """The value of a configuration entry; for an open entry, an arbitrary value, the same at every reading."""
         if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
@@ -105,7 +106,7 @@ class AbstractEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """Note that the required `literal` can be false here, and exclude the step in that case."""
+        """Exclude the step if `literal`, which must be true here for values to stay in range, is false."""
         super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
@@ -114,8 +115,8 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell. An array without cells returns any value, and returns the same value again until the
-        array is written."""
+        """The value of a cell. In an array without cells it is an arbitrary value, and stays the same until the array
+        is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
@@ -126,13 +127,13 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """In an array over an unbounded domain, note where an index of fixed size leaves its range; the step stays."""
+        """For an array without cells: record when an index of fixed size leaves its range; the step is not excluded."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
-        """Write to a cell, if the array has cells."""
+        """Write a value to a cell; an array without cells only forgets the values that were read from it."""
         if OPEN in place.sizes:
             self._note_indices(place, indices)
             if not place.field.values.is_flag:
@@ -150,12 +151,12 @@ class AbstractEvaluator(Evaluator):
                 state.cells[cell] = self.choose(condition, written, old)
 
     def assign(self, variable: ir.Variable, value: Value) -> None:
-        """Give a local variable a value; within a loop, note that the loop writes it."""
+        """Give a local variable a value; within a loop, record that the loop writes the variable."""
         self._note(variable, TRUE)
         super().assign(variable, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
+        """Within a loop, record that it writes `target` under `condition`. Locals of called functions do not count."""
         if self.written is not None and (not isinstance(target, ir.Variable) or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
@@ -163,7 +164,7 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- loops
 
     def size_of(self, domain: type[Domain]) -> Value:
-        """The number of elements of a domain; an unbounded domain has any number, the same at every reading."""
+        """The number of elements of a domain; for an open domain, an arbitrary number, the same at every reading."""
         size = self.abstraction.size(domain.size, f"domain {domain.__name__}")
         if size != OPEN:
             return max(0, size)
@@ -172,11 +173,10 @@ class AbstractEvaluator(Evaluator):
         return self.sizes[domain]
 
     def _is_open(self, numbers: ir.Range) -> bool:
-        """Whether the ends of a range are not plain numbers here."""
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
-        """Gather the values of a fold; over an unbounded domain the result is arbitrary, and a sum is unsupported."""
+        """The result of a fold (`all`, `min`, ...); over an open domain it is arbitrary, and a sum is refused."""
         frame = self.frame
         values, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
         try:
@@ -184,7 +184,10 @@ class AbstractEvaluator(Evaluator):
         except OpenRangeError:
             frame.values, frame.branch, self.alive, self.read, self.error = values, branch, alive, read, error
         if fold.gathering is ir.Gathering.SUM:
-            raise UnsupportedError(f"{fold.span.place}: in {frame.name}: a sum over an open (unbounded) domain")
+            raise UnsupportedError(
+                f"{fold.span.place}: a proof for every length cannot sum over an open (unbounded) domain,"
+                f" as {frame.name} does"
+            )
         if fold.default is not None:
             self.value(fold.default)
         self._look_into(fold)
@@ -192,13 +195,13 @@ class AbstractEvaluator(Evaluator):
         return Truth(self.circuit.variable()) if is_truth else self.arithmetic.number(None, None)
 
     def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
-        """The numbers of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
+        """The numbers of a range whose ends are plain numbers. Raises OpenRangeError if an end is symbolic."""
         if self._is_open(numbers):
             raise OpenRangeError
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Note where a fold leaves a declared range; a variable over an unbounded domain may have any value."""
+        """Record when a fold over an open domain leaves a declared range; its variable may have any value."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}
@@ -217,7 +220,7 @@ class AbstractEvaluator(Evaluator):
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
     def loop(self, loop: ir.Loop) -> None:
-        """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
+        """Execute a loop: unroll it, or replace it by its possible effect if its domain is open (see the module)."""
         frame = self.frame
         is_new = loop.variable not in frame.values
         if not self._is_open(loop.range):
@@ -260,7 +263,7 @@ class AbstractEvaluator(Evaluator):
             self._note(target, TRUE)
 
     def _leaves_everything(self, loop: ir.Loop) -> bool:
-        """Whether a loop neither returns nor writes any local or field that the abstraction has."""
+        """Whether a loop changes nothing here: it does not return, and writes only arrays without cells."""
         forgotten: set[str] = set()
         for node in visit([loop]):
             match node:
@@ -287,9 +290,8 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """Execute one iteration, starting from arbitrary values of the cells and locals that the loop writes
-        (`targets`), then restore the state before the loop, except its range errors and, with `keep`, a return from
-        it."""
+        """Execute one iteration, in which the `targets` (cells and locals that the loop writes) have arbitrary values
+        at first. Then restore the state before the loop, except range errors and, with `keep`, a return from it."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -345,7 +347,7 @@ class AbstractEvaluator(Evaluator):
         return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, iteration: Round, target: Target) -> Sequence[str]:
-        """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
+        """A cell's relation to its value before the loop: `>=` if no iteration decreases it, `<=` if none increases."""
         begun, after = iteration.begun[target], iteration.after[target]
         if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()
@@ -355,14 +357,13 @@ class AbstractEvaluator(Evaluator):
 
 
 def _is_truth(value: Value) -> bool:
-    """Whether a value is a truth value, or not set yet."""
     return value is None or isinstance(value, bool | Truth)
 
 
 @dataclass(frozen=True)
 class AbstractStep:
-    """A step of the abstraction: the action, the arguments (None: any value), when it is enabled, when it leaves a
-    range or an index of fixed size, and the cells after it."""
+    """A step of the abstraction: the action, the arguments (None: any value), the conditions under which it is enabled
+    and under which it leaves a range of fixed size, and the cells after it."""
 
     action: str
     arguments: tuple[int | None, ...]
@@ -373,7 +374,7 @@ class AbstractStep:
 
 
 class UnboundedAbstraction:
-    """States and steps of the abstraction, over one and-inverter graph."""
+    """The abstraction of an instance: a symbolic state `before`, and the steps from it, as formulas in one graph."""
 
     def __init__(self, instance: Instance, budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -386,7 +387,7 @@ class UnboundedAbstraction:
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, place: str) -> int:
-        """The value of `size`, or OPEN if it depends on an open configuration entry; errors name its `place`."""
+        """The value of a declared `size`, or OPEN if it depends on an open configuration entry. Errors name `place`."""
         watched = _Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, place, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
@@ -413,7 +414,7 @@ class UnboundedAbstraction:
         return [self.any_value(self.layouts[name]) for name in self.kept for _ in range(self.layouts[name].count)]
 
     def any_value(self, place: FieldLayout) -> Value:
-        """A new symbolic value, which may be any value of a field."""
+        """A new symbolic value, which may be any value that the field at `place` may have."""
         if place.field.values.is_flag:
             return Truth(self.circuit.variable())
         return self.arithmetic.number(*ends(place))
@@ -432,7 +433,8 @@ class UnboundedAbstraction:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: {function.name} takes a subset of an open (unbounded) domain"
+                    f"{function.path}:{function.line}: a proof for every length cannot take a subset of an open"
+                    f" (unbounded) domain as an argument, as {function.name} does"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
@@ -448,7 +450,7 @@ class UnboundedAbstraction:
     def ask(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The literal of a property, and the literal that its evaluation stays in range."""
+        """Two literals: whether a property holds, and whether its evaluation stays in range."""
         holds, _ = self.evaluator.ask(prop.function, states, taken)
         return holds, self.evaluator.alive
 
@@ -458,7 +460,7 @@ class UnboundedAbstraction:
 
 
 class _Watched:
-    """A configuration that notes whether an open entry (one without a fixed value) is read."""
+    """A configuration that records whether an open entry, which has no fixed value, is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

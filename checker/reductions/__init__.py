@@ -1,6 +1,6 @@
-"""Searches of fewer states with the same verdicts.
+"""Finds out how a search can visit fewer states with the same verdicts.
 
-In:  an instance.
-Out: a `Reduction`, which tells the kernel what to do with each successor (checker/compile).
-May import: no other room of the checker.
+In:  an instance of a model.
+Out: a `Reduction`, by which the search replaces each successor before it is stored (checker/compile).
+May import: no other package of the checker.
 """

@@ -1,20 +1,21 @@
 """Finds the reduction of a search: which elements can be exchanged, and which cells are dead.
 
-Two elements of a sort (checker/reductions/sorts.py) can be exchanged if no constant names one of them, and if that maps
-the set of initial states to itself. The first condition makes the reduced search right; the second one makes the count
-right: the sizes of the orbits of the visited states add up to the number of states without reduction.
+Two elements of a sort, a domain or several that share elements (checker/reductions/sorts.py), can be exchanged if no
+constant of the model names either of them, and if exchanging them maps the set of initial states to itself. The first
+condition makes the verdicts right, the second makes the count right: the sizes of the orbits of the visited states add
+up to the number of states without reduction.
 
-Dead cells are those that are written again before anything reads them. A search may set them to one value, because what
-they hold decides nothing. Two kinds are found. A field is dead if nothing reads it: no guard, no property, no index, no
-value of another cell; but values may be copied from one dead field to another. Cells of a field are dead while a *guard
-cell* has some values: if the text excludes these values at each use of the field, and each step that gives the guard
-cell another value writes the dead cells anew. For instance, `offset[r]` is dead while `role[r]` is OFFLINE,
+A cell is dead if it is written again before anything reads it. A search may set it to one value, because its own value
+decides nothing. All cells of a field are dead if nothing reads the field: no guard, no property, no index, no value of
+another cell, except values copied from one dead field to another. Or cells of a field are dead while another cell, the
+*guard cell*, has certain values: the text excludes these values wherever it reads the field, and each step that gives
+the guard cell another value writes the dead cells anew. For instance, `offset[r]` is dead while `role[r]` is OFFLINE,
 if every action that reads `offset[r]` requires another role, and every action that ends this role sets `offset[r]`.
 
-Two states that differ only in dead cells have the same steps, which lead to such states again, and judge alike: the
-relation is a bisimulation, whose pairs have equal labels. So a path of a reduced search is a path of the model, step by
-step. A value that is computed from a dead cell and could leave its range counts as read, because leaving it is a
-violation. Only fairness is different: a step that changes dead cells alone changes nothing after them.
+Two states that differ only in dead cells satisfy the same properties and have the same steps, which lead to states that
+again differ only in dead cells: this is a bisimulation. So a path of a reduced search is a path of the model, step by
+step. A dead cell may not be used to compute a value that could leave its range, because leaving it is a violation. Only
+fairness differs: a step that changes only dead cells no longer changes the state.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from isrcheck.models.messages import LanguageError, UsageError
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
-    """The cells that a search of this instance may clear, among the fields that some step writes."""
+    """What a search of this instance may clear: the cells that are dead, of fields that some step writes."""
     reads = Reads(instance)
     dead = set(_never_read(reads))
     written = {use.field for uses in reads.actions for use in uses if use.is_write}
@@ -52,8 +53,8 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings in an order in which one pass suffices: each clearing comes after the clearings of its guard cells.
-    Clearings that guard each other in a circle are left out."""
+    """The clearings, ordered so that applying each once suffices: a clearing comes after those of its guard cell's
+    field. Clearings of fields that guard each other in a circle are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -91,7 +92,8 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
 
 @dataclass(frozen=True)
 class Guard:
-    """A field and its guard field: the guard of a cell has the cell's indices at `axes`."""
+    """A field (`layout`) and the field of its guard cells (`guard`). The guard cell of a cell has the indices that the
+    cell has at the positions `axes`."""
 
     reads: Reads
     layout: FieldLayout
@@ -104,8 +106,8 @@ class Guard:
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:
-        """Yield the clearings of the field: for each cell of the guard field, the values of that cell with which the
-        cells with its indices are dead."""
+        """Yield, for each guard cell, which cells of the field are dead with which of its values; `read` are the places
+        where the field is read."""
         values = self.values(read)
         where = f"{self.guard.name} is {' or '.join(map(self.guard.spell, sorted(values)))}"
         cells = list(enumerate(self.layout.indices(), self.layout.offset))
@@ -116,8 +118,7 @@ class Guard:
                 yield Clearing(self.layout.name, pairs, where, position, tuple(sorted(values)))
 
     def values(self, read: Sequence[Use]) -> frozenset[int]:
-        """The values of the guard cell with which the cells of the field are dead; `read` are the places where the
-        field is read."""
+        """The values of a guard cell with which the cells that it guards are dead."""
         values = self.everything
         for use in read:
             indices = tuple(use.indices[axis] for axis in self.axes)
@@ -132,16 +133,15 @@ class Guard:
         return values
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
-        """The values among `values` that the guard cell may have before `write` gives it another value, although the
-        action does not write the field's cells anew."""
+        """If `write` gives the guard cell a value outside `values`, and the action does not write the guarded cells
+        anew: those of `values` that the guard cell may have before. Otherwise empty."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
         return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()
 
     def is_anew(self, use: Use, write: Use) -> bool:
-        """Whether a use writes all cells of the field with the indices of the guard cell, whenever `write` writes that
-        guard cell."""
+        """Whether `use` writes all cells that a guard cell guards, whenever `write` writes that guard cell."""
         if not use.is_write or use.field != self.layout.name or len(set(use.indices)) < len(use.indices):
             return False
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:
@@ -162,12 +162,12 @@ MOST_PERMUTATIONS = 5040
 def reduction_of(
     instance: Instance, *, symmetry: bool = False, dead: bool = True, whole: str = ""
 ) -> tuple[Reduction | None, str]:
-    """The reduction of a search, and for the report the reason why it does not use the symmetric domains that the model
-    declares (empty if it uses them).
+    """The reduction of a search (None: none), and a reason for the report: why the search does not use the symmetric
+    domains that the model declares (empty if it uses them).
 
-    With `symmetry`, all symmetric domains are used; otherwise only those that the model declares. Dead cells are
-    cleared if `dead`. `whole` says why the search must visit every state (empty: it need not). Raises LanguageError,
-    UsageError.
+    With `symmetry`, all domains with exchangeable elements are used, otherwise only those declared symmetric. With
+    `dead`, dead cells are cleared. `whole` says why the search must visit every state (empty: it need not). Raises
+    LanguageError, UsageError.
     """
     permuted, says = _symmetry(instance, symmetry, whole)
     # Liveness depends on whether a step changes anything; for `always_possible`, the stuck states are counted.
@@ -178,8 +178,8 @@ def reduction_of(
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
-    """Whether a clearing sets cells to an element that the symmetry may exchange; then equivalent states would have
-    several forms."""
+    """Whether a clearing sets cells to an element that the symmetry may exchange. Then the search could keep several
+    states of one orbit, so such a clearing is not used."""
     if symmetry is None:
         return False
     moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}
@@ -188,7 +188,7 @@ def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
-    """The symmetry that a search uses, or None and the reason why it cannot use the existing symmetries."""
+    """The symmetry that a search uses; or None, and the reason why it cannot use the symmetry of the model."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
     symmetry = symmetry_of(instance, declared=not is_asked)
@@ -212,10 +212,11 @@ def _domains(instance: Instance) -> Iterator[type[Domain]]:
 
 
 def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | None:
-    """The symmetry of an instance; None if no two elements can be exchanged.
+    """The permutations of elements under which an instance stays the same.
 
-    With `declared`, only domains that the model declares as symmetric count. Raises LanguageError if such a domain is
-    not symmetric, and UsageError, with the reasons, if `declared` is false and no domain is.
+    With `declared`, only domains that the model declares as symmetric count, and the result is None if no two of their
+    elements can be exchanged. Raises LanguageError if a declared domain is not symmetric; without `declared`, raises
+    UsageError, with the reasons, if no two elements can be exchanged.
     """
     sorts = Sorts(instance)
     for domain, reason in sorts.asymmetric.items():
@@ -234,7 +235,7 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
         queues = [field.contents.axis for field in instance.model.fields.values() if isinstance(field.contents, Queue)]
         reasons = [f"{domain.__name__}: {why}" for domain, why in sorts.asymmetric.items() if domain not in queues]
         because = f" ({'; '.join(reasons)})" if reasons else ""
-        raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{because}")
+        raise UsageError(f"--symmetry: no domain of {instance.model.name} has elements that can be exchanged{because}")
     arguments, sources = tuple(_arguments(instance, chosen)), instance.model.sources
     both = sorts.unordered, sorts.over_configured_ranges(chosen)
     places = (frozenset(place_in(sources, node) for node in nodes) for nodes in both)
@@ -265,7 +266,7 @@ def _arguments(instance: Instance, chosen: Sequence[Sort]) -> Iterator[tuple[tup
 
 
 def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> Iterator[Block]:
-    """The blocks of a sort: being exchangeable is an equivalence relation."""
+    """The blocks of a sort: sets of elements of which any two can be exchanged."""
     states = instance.initial_states
     rows = np.array(list(states), np.int64).reshape(len(states), instance.cells)
     initial = {row.tobytes() for row in rows}
@@ -284,7 +285,7 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks, after taking elements from the largest until the group of permutations is small enough."""
+    """The blocks, made smaller from the largest on, until there are at most MOST_PERMUTATIONS permutations."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

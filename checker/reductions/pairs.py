@@ -1,12 +1,11 @@
 """Folds over unordered pairs: `all(... for a in range(n) for b in range(n) if a < b ...)`.
 
-Out: the comparisons `a < b` that only spare the second look at each pair, because the rest of the fold is the same with
-     both variables exchanged. A reduced kernel evaluates them as `a != b`.
+Out: the comparisons `a < b` that serve only to visit each pair once: the rest of the fold is the same with `a` and `b`
+     exchanged. A reduced kernel evaluates such a comparison as `a != b`, which does not order elements.
 
-The rest is compared in a normal form. A helper that is one expression is put in place of its call; the operands of
-`==` and `!=` are sorted, and those of `and` and `or` where only the truth of the result counts (`2 and 3` is 3, and
-`3 and 2` is 2); a variable of the fold is its number in it, so that two folds that differ only in the names of their
-variables have one form.
+"The same" means that the normal forms are equal. In a normal form, a call of a helper that is one expression is
+replaced by that expression; the operands of `==` and `!=` are sorted; those of `and` and `or` are sorted where only the
+truth of the result counts (`2 and 3` is 3, and `3 and 2` is 2); and variables of the fold have numbers for names.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _TooLargeError(Exception):
 
 
 def symmetric_orders(fold: ir.Fold) -> Iterator[ir.Compare]:
-    """The comparisons of two variables of this fold that may be evaluated as `!=`."""
+    """The comparisons `a < b` or `a > b` of two variables of this fold that serve only to visit each pair once."""
     ranges = {generator.variable: generator.range for generator in fold.generators}
     for generator in fold.generators:
         for test in generator.conditions:
@@ -46,7 +45,8 @@ def symmetric_orders(fold: ir.Fold) -> Iterator[ir.Compare]:
 
 
 def _form_without(fold: ir.Fold, order: ir.Compare, pair: Forms) -> Any:
-    """The normal form of a fold without one comparison, whose sides are `pair`; None if it is too large."""
+    """The normal form of a fold without the comparison `order`; `pair` are the forms of the two compared variables.
+    None if it has too many nodes."""
     try:
         return _Normalization(order).form(fold, pair)
     except _TooLargeError:
@@ -61,7 +61,7 @@ class _Normalization:
         self.left = MOST_NODES
 
     def form(self, node: ir.Node, forms: Forms, *, as_truth: bool = False) -> Any:
-        """The normal form of a node; with `as_truth`, only whether its value is true counts."""
+        """The normal form of a node; with `as_truth`, it need only keep whether the node's value is true."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
@@ -91,7 +91,7 @@ class _Normalization:
         return type(node).__name__, *(self.part(one, forms) for one in vars(node).values())
 
     def part(self, part: Any, forms: Forms) -> Any:
-        """The normal form of a part of a node; its place in the text does not count."""
+        """The normal form of a part of a node; the same for equal parts at different places of the text."""
         match part:
             case ir.Node():
                 return self.form(part, forms)
@@ -122,8 +122,8 @@ class _Normalization:
     def several(
         self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
     ) -> tuple[Any, ...]:
-        """The normal form of a conjunction or disjunction; operands of the same operator are flattened, also where a
-        helper is put in place. Their order decides which operand is the value, but not whether it is true."""
+        """The normal form of an `and` or `or` of these parts. A part that is the same operator, as it stands or as the
+        body of a helper, is replaced by its operands; with `as_truth` all operands are sorted."""
         operands: list[Any] = []
         for part in parts:
             form = self.form(part, forms, as_truth=as_truth)

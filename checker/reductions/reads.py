@@ -1,9 +1,10 @@
-"""Which cells the functions of an instance read and write, and the facts about the state where they do.
+"""Which cells the functions of an instance read and write, and what is known about the state at each such place.
 
-The configuration is known, so what its settings exclude is not read. Where a cell is used, some cells may be known to
-hold one of a few values, because a guard or another condition comes before: these are its *facts*. A fact is about the
-state before the step. Only explicit conditions count: comparisons of a cell with numbers, `and`, `or`, `not`, helpers
-that are one expression. Everything else yields no facts, and all cells in it are read.
+The configuration is known, so code that its settings exclude is skipped. At a place where a cell is read or written,
+other cells may be known to hold one of a few values, because of a guard or another condition before it: these are the
+*facts* of this place. A fact is about the state before the step. Facts come only from comparisons of a cell with
+numbers, joined by `and`, `or` and `not`, also in helpers that are one expression. Other expressions yield no facts; all
+cells in them count as read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Block = tuple[ir.Node, ...]
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is read or written, the facts where this happens, and the place in the function."""
+    """One place of a function where a cell is read or written, with the facts that hold there."""
 
     state: ir.Variable
     field: str
@@ -61,7 +62,7 @@ class Use:
 
 
 class Reads:
-    """The cells that the functions of an instance read and write."""
+    """Finds the places where the functions of an instance read and write cells."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -70,13 +71,13 @@ class Reads:
 
     @cached_property
     def actions(self) -> list[tuple[Use, ...]]:
-        """The uses of cells in each action."""
+        """For each action, the places where it reads and writes cells."""
         functions = map(self.instance.function, range(len(self.instance.model.actions)))
         return [self.of(function.routine) for function in functions if function is not None]
 
     @property
     def judges(self) -> list[ir.Routine]:
-        """The functions that judge states and steps, or end or bound a search (properties, @terminal, @constraint)."""
+        """The functions that are no actions: properties, their premises and permissions, @terminal, @constraint."""
         functions = [*self.instance.model.terminals, *self.instance.model.constraints]
         for prop in self.instance.properties:
             functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
@@ -84,11 +85,11 @@ class Reads:
 
     @cached_property
     def predicates(self) -> list[tuple[Use, ...]]:
-        """The uses of cells in each function that judges."""
+        """For each function of `judges`, the places where it reads cells."""
         return list(map(self.of, self.judges))
 
     def of(self, routine: ir.Routine) -> tuple[Use, ...]:
-        """The uses of cells in a function and in its callees. Each function is read once."""
+        """The places where a function, and the functions that it calls, read and write cells."""
         if routine not in self._known:
             reading = _Reading(self, routine, {})
             reading.block(routine.body)
@@ -96,15 +97,15 @@ class Reads:
         return self._known[routine]
 
     def count(self, index: Index) -> int:
-        """How many numbers a loop goes through, if they are 0, 1, 2 and so on; otherwise 0."""
+        """The number of iterations, if `index` is a loop over 0, 1, 2, ... to a known end; otherwise 0."""
         if not isinstance(index, ir.Loop) or self.determined.number(index.range.first) != 0:
             return 0
         return max(0, self.determined.number(index.range.end) or 0)
 
 
 class _Reading:
-    """Reads one function. `names` says what the caller passes for its variables; a variable that is missing there
-    stands for itself."""
+    """Goes through the text of a function, and collects in `uses` where it reads and writes cells. `names` maps
+    variables of the function to what its caller passes; other variables stand for themselves."""
 
     def __init__(self, reads: Reads, routine: ir.Routine, names: Names) -> None:
         self.reads = reads
@@ -119,7 +120,7 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one that surely ends the function; return whether there is one."""
+        """Go through statements in order, up to one that surely ends the function; return whether there is one."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -157,7 +158,6 @@ class _Reading:
         return False
 
     def inside(self, node: ir.Node, statements: Iterable[ir.Statement]) -> bool:
-        """Read the statements of a branch or a loop."""
         blocks = self.blocks
         self.blocks = (*blocks, (node,))
         ended = self.block(statements)
@@ -167,8 +167,8 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Read each option under its condition and the negations of the earlier conditions; return whether every option
-        ends the function."""
+        """Go through each option, with the facts that its condition is true and all earlier conditions are false;
+        return whether every option ends the function."""
         facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -204,8 +204,8 @@ class _Reading:
             self.expression(operand)
 
     def expression(self, expression: ir.Expression, into: str | None = None) -> None:
-        """Read an expression, whose value is stored in a cell of the field `into` and used for nothing else, or is used
-        in any way (None)."""
+        """Go through an expression. If `into` is given, the value is only copied to a cell of that field; otherwise it
+        may be used in any way."""
         facts = self.facts
         match expression:
             case ir.And(parts) | ir.Or(parts):
@@ -244,7 +244,7 @@ class _Reading:
         self.facts = facts
 
     def call(self, call: ir.Call) -> None:
-        """Read a call: what the callee does, with the caller's variables and states."""
+        """Go through a call: add the uses of cells of the called function, in terms of the caller's variables."""
         names = self.given(call)
 
         def seen(state: ir.Variable, field: str, indices: Indices) -> Place:
@@ -266,7 +266,7 @@ class _Reading:
         self.written |= call.routine.writes
 
     def given(self, call: ir.Call) -> Names:
-        """The values that a call passes to the parameters of the callee, as `Names`."""
+        """For each parameter of the called function, what the call passes: an index, a state, or None for the rest."""
         return dict(zip(call.routine.parameters, map(self.index, call.arguments), strict=True))
 
     def held_by(self, into: str | None, field: str) -> str | None:
@@ -277,14 +277,13 @@ class _Reading:
         return into
 
     def sign(self, total: ir.Sum) -> int:
-        """Whether a sum, as the text shows, is never less than its first term (1), or never greater (-1); else 0."""
+        """1 if a sum only adds numbers known to be 0 or more to its first term, -1 if it subtracts such, else 0."""
         terms = total.terms[1:]
         signs = {-1 if term.is_subtracted else 1 for term in terms}
         numbers = [self.determined.number(term.value) for term in terms]
         return signs.pop() if len(signs) == 1 and all(one is not None and one >= 0 for one in numbers) else 0
 
     def use(self, cell: ir.Cell, *, is_write: bool = False, **what: Any) -> None:
-        """Note that a cell is read or written, after its indices are read."""
         self.operands(cell)
         self.uses.append(Use(*self.place(cell), self.facts, cell.span, self.blocks, is_write, **what))
         if is_write:
@@ -294,7 +293,7 @@ class _Reading:
         return self.names.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
     def index(self, expression: ir.Expression) -> Any:
-        """The origin of an index or an argument: an index, a state of the caller, or something else (None)."""
+        """Where an index or an argument comes from: a variable, a loop, or a state of the caller; None: elsewhere."""
         match expression:
             case ir.Local(variable):
                 return self.names.get(variable, variable)
@@ -303,8 +302,7 @@ class _Reading:
     # ------------------------------------------------------------------------------------------------------ facts
 
     def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
-        """The facts at this place, together with further facts, as far as these are about cells that no statement has
-        written yet."""
+        """The facts at this place and `facts`, without those of `facts` about fields that are already written."""
         joined = dict(self.facts)
         for place, values in facts:
             if place[1] not in self.written and None not in place[2]:
@@ -312,11 +310,10 @@ class _Reading:
         return joined
 
     def learnt(self, condition: ir.Expression, truth: bool) -> Facts:
-        """The facts that follow if a condition has this truth value."""
         return self.also(self.said(condition, truth).items())
 
     def said(self, condition: ir.Expression, truth: bool) -> Facts:
-        """For some cells, the values with which a condition can have this truth value; others may have any value."""
+        """The facts that follow from a condition's truth value: for some cells, the values that they may then have."""
         if self.determined.truth(condition) is not None:
             return {}
         match condition:
@@ -343,7 +340,7 @@ class _Reading:
         return {}
 
     def values(self, expression: ir.Expression, may_be: Callable[[int], bool]) -> Facts:
-        """The values that a cell may have, if the expression is a cell; otherwise no facts."""
+        """If the expression is a cell, the fact that its value satisfies `may_be`; otherwise no facts."""
         if not isinstance(expression, ir.Cell):
             return {}
         layout = self.instance.layouts[expression.field]
@@ -353,7 +350,7 @@ class _Reading:
 
 
 def _touched(statements: Iterable[ir.Statement]) -> set[str]:
-    """The fields that statements use, and the fields that the functions which they call write."""
+    """The fields that the statements read or write, and the fields that functions called by them write."""
     nodes = list(visit(statements))
     called = (node.routine.writes for node in nodes if isinstance(node, ir.Call))
     return {node.field for node in nodes if isinstance(node, ir.Cell)}.union(*called)

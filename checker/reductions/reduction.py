@@ -1,10 +1,10 @@
-"""How a search makes its states fewer: what its kernel does with each successor, as plain data.
+"""How a search visits fewer states: what its kernel does with each successor, as plain data.
 
 In:  what checker/reductions/find.py finds: the blocks of elements that can be exchanged, and the dead cells.
-Out: a `Reduction`, which goes with a kernel (checker/compile/kernel.py), also to another machine. It consists of
-     `Clearing`s, cells that a search sets to one value in every state that it keeps: what they do to a state, which
-     ones pay, and what a report says; and of a `Symmetry`, the group of permutations of elements by which a search may
-     identify states: what they do to cells and steps. The group is a product: one symmetric group for each block.
+Out: a `Reduction`, which belongs to a kernel (checker/compile/kernel.py) and can be sent to another machine. It has
+     `Clearing`s, that is cells that the search sets to a fixed value in every state that it keeps; and a `Symmetry`,
+     the group of permutations of elements, of which the search keeps one state per orbit. The group has every
+     combination of permutations of the blocks.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ Place = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its field, position and indices, the number of the sort of each index and of the value (None: none)."""
+    """One cell: its field, its position in the state, its indices, and the sorts to which each index (`axes`) and the
+    value belong, by number; None for an index or value that is no element of a sort."""
 
     field: str
     position: int
@@ -59,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """Elements of one sort that can be exchanged, in ascending order."""
+    """A set of elements of one sort, any two of which can be exchanged; in ascending order."""
 
     sort: int
     name: str
@@ -68,7 +69,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Symmetry:
-    """The group of permutations of elements: every combination of a permutation of each block."""
+    """The group of permutations of a model's elements: it permutes the elements of each block in every way."""
 
     blocks: tuple[Block, ...]
     sizes: tuple[int, ...]
@@ -88,7 +89,7 @@ class Symmetry:
 
     @property
     def says(self) -> str:
-        """The group in words."""
+        """The group in words, for a report: the number of permutations, and the elements of each block."""
         parts = [f"{block.name} {', '.join(map(str, block.elements))}" for block in self.blocks]
         return f"{self.order} permutations ({'; '.join(parts)})"
 
@@ -110,7 +111,7 @@ class Symmetry:
         return permutations
 
     def permuted(self, cells: Cells, images: Permutation) -> Cells:
-        """The state in which each element is replaced by its image."""
+        """The state that results when a permutation replaces each element by its image."""
         places, tables = self.tables
         number = self.numbers[images]
         after = [0] * len(cells)
@@ -120,7 +121,7 @@ class Symmetry:
         return tuple(after)
 
     def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
-        """Several states, one per row, in each of which every element is replaced by its image."""
+        """As `permuted`, for several states, one per row."""
         places, tables = self._tables([images])
         after = np.empty_like(rows)
         for cell in self.cells:
@@ -129,7 +130,7 @@ class Symmetry:
         return after
 
     def between(self, cells: Cells, others: Cells) -> Permutation | None:
-        """The first permutation that maps one state to the other; None if no permutation does."""
+        """The first permutation that maps the state `cells` to the state `others`; None if no permutation does."""
         places, tables = self.tables
         values = np.empty(places.shape, np.int64)
         for cell, value in zip(self.cells, cells, strict=True):
@@ -140,17 +141,17 @@ class Symmetry:
 
     @cached_property
     def numbers(self) -> dict[Permutation, int]:
-        """The position of each permutation in the list."""
+        """The position of each permutation in the list `permutations`."""
         return {images: number for number, images in enumerate(self.permutations)}
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """The tables of all permutations."""
+        """What `_tables` returns for all permutations."""
         return self._tables(self.permutations)
 
     def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """For each permutation, the position to which each cell moves; and for each sort, for each permutation, the
-        image of each element, followed by that of NONE, which is -1 and therefore takes the last place."""
+        """First, an array whose row p has the position to which permutation p moves each cell. Then, for each sort, an
+        array whose row p has the image of each element, and last that of NONE, which is -1."""
         positions = {(cell.field, cell.indices): cell.position for cell in self.cells}
 
         def moved(cell: Cell, images: Permutation) -> int:
@@ -162,7 +163,7 @@ class Symmetry:
         return np.array(places, np.int64).reshape(len(several), len(self.cells)), tables
 
     def step(self, instance: Instance, number: int, images: Permutation) -> int:
-        """The number of the step in which each element among the arguments is replaced by its image."""
+        """The number of the step that a permutation makes of step `number`: each argument is replaced by its image."""
         step = instance.step(number)
         ordinals = []
         for ordinal, (sort, is_subset) in zip(step.ordinals, self.arguments[step.action_index], strict=True):
@@ -176,7 +177,7 @@ class Symmetry:
 
 
 def place_in(sources: Mapping[str, str], node: ir.Node) -> Place:
-    """The place of a node in a model with these files."""
+    """The place of a node in a model's text; `sources` maps each file's path to the name by which it is imported."""
     span = node.span
     return sources.get(span.source.path, span.source.path), span.line, span.column
 
@@ -193,14 +194,14 @@ def followed_by(first: Permutation, second: Permutation) -> Permutation:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a kernel does with each successor before it is packed: dead cells are cleared, then it is permuted."""
+    """What a kernel does with each successor: it clears dead cells, and then takes the state's least permutation."""
 
     symmetry: Symmetry | None = None
     dead: tuple[Clearing, ...] = ()
 
     @property
     def says(self) -> str:
-        """The reduction in words."""
+        """The reduction in words, for a report."""
         parts = []
         if self.symmetry is not None:
             parts.append(f"symmetry: one state of each orbit of {self.symmetry.says}")
@@ -214,15 +215,15 @@ class Reduction:
 
     @property
     def clears(self) -> dict[tuple[str, str], None]:
-        """What is cleared, in order: each field with the states in which its cells are dead, in words."""
+        """The clearings in words, in order: pairs of a field and the condition under which its cells are dead."""
         return dict.fromkeys((one.field, one.where) for one in self.dead)
 
     def clearing(self, chosen: Container[tuple[str, str]]) -> Reduction:
-        """This reduction with only the clearings that are in `chosen`, which has the form of `clears`."""
+        """This reduction, with only those of its clearings whose pair (see `clears`) is in `chosen`."""
         return replace(self, dead=tuple(one for one in self.dead if (one.field, one.where) in chosen))
 
     def worthwhile(self, states: NDArray[np.int64]) -> Reduction:
-        """This reduction with only the clearings that merge some of these states (one per row)."""
+        """This reduction, with only those of its clearings that make some of these states (one per row) equal."""
         # One number identifies a state: a sum of its cells with random weights.
         weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
 

@@ -1,26 +1,28 @@
-"""Which values of a model are elements of which domain, and what an action or a property does with them.
+"""Which domains have elements that a model does not distinguish, so that a search may exchange them.
 
 Out: `Sort`s: the domains whose elements the model distinguishes only by ==, by indices and by named constants; and for
      every other domain the first place that distinguishes elements.
 
-Every value gets a sort by unification: an index has the sort of the axis, the sides of == have one sort, a parameter
-has the sort of its arguments. Numbers that are computed have none. Domains whose elements meet this way share one sort.
-A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, if every operation on
-values of the sort is one of: ==, !=, use as an index, assignment, a call, a fold or a loop over the whole domain; and
-the order of a loop's iterations does not matter. By induction over the nodes, each expression then has the permuted
-value in the permuted state. Settings are known, so a branch that they exclude is not read. A comparison with a constant
-restricts the permutations to those that keep the constant; NONE is always kept.
+A sort is a set of values. Every value gets a sort by unification: an index has the sort of the domain of its axis, the
+two sides of == have one sort, a parameter has the sort of its arguments. Computed numbers have no sort. Domains whose
+elements are compared, stored or passed as each other share one sort.
 
-The order of a loop's iterations does not matter if, for each field that the body writes, one of these is true, and
-likewise for each local that outlives the loop: all uses have the loop's variable itself as the same index, so no two
-iterations share a cell; or the field is only written, always with one value that is the same in all iterations; or it
-is only added to, always with the same sign, so that the order decides neither its final value nor whether it leaves its
-range.
+A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, under two conditions:
+every operation on values of the sort is ==, !=, use as an index, assignment, a call, or a fold or loop over the whole
+domain; and the order of a loop's iterations does not matter. By induction over the nodes, each expression then has the
+permuted value in the permuted state. Settings are known, so a branch that they exclude is skipped. If elements are
+compared with a constant, only permutations that keep the constant count; every permutation keeps NONE.
+
+The order of a loop's iterations does not matter if one of these is true for each field that the body writes, and
+likewise for each local that outlives the loop: all uses of the field have the loop's variable itself as the same index,
+so no two iterations share a cell; or the field is only written, always with one value that is the same in all
+iterations; or it is only added to, always with the same sign, so that the order decides neither its final value nor
+whether it leaves its range.
 
 A permutation maps a step that leaves a declared range to such a step, with one exception: a fold stops at the first
 element that decides it, so the elements' order decides whether an index of a later element leaves its range. A reduced
-kernel evaluates such folds to the end (checker/compile/ranges.py), and a search that then finds a range left is
-repeated without reduction. A `require` in a loop would be another exception, and is refused.
+kernel evaluates such folds to the end (checker/compile/ranges.py); if the search then reports that a range is left, it
+is repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ from isrcheck.models.language.model import Instance
 
 @dataclass(eq=False)
 class Node:
-    """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` are functions that spell the reasons why the model distinguishes elements, the first
-    reason first; `ranges` are the loops over the elements."""
+    """A set of expressions, variables, fields and domains whose values have one sort; `join` unites two sets.
+
+    `fixed` are the elements that a constant names. `faults` are functions that return a reason why the model
+    distinguishes elements, the first reason first. `ranges` are the loops over elements: first, end, and place.
+    """
 
     domains: set[type[Domain]] = field(default_factory=set)
     fixed: set[int] = field(default_factory=set)
@@ -59,7 +63,7 @@ class Node:
         return node
 
     def join(self, other: Node) -> None:
-        """Note that the values of this node and of `other` have the same sort."""
+        """Unite this node with `other`, because their values have the same sort."""
         into, gone = self.root(), other.root()
         if into is gone:
             return
@@ -77,8 +81,8 @@ a computed number (None)."""
 
 
 def order_faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Variable]) -> Iterator[tuple[str, ir.Span]]:
-    """Reasons why the order of iterations of a loop may matter, each with its place, given the uses of cells in its
-    function, and the variables that have a value before the loop."""
+    """Reasons why the order of a loop's iterations may matter, each with its place. `uses` are the reads and writes of
+    cells in the loop's function, `before` the variables that have a value before the loop."""
     for node in visit(loop.body):
         if isinstance(node, ir.Return):
             yield "returns from a loop over elements: the first element decides the result", node.span
@@ -110,8 +114,8 @@ def _is_sum(those: Sequence[Use]) -> bool:
 
 
 def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
-    """Whether the body only adds to a local, or only lowers it (`x = min(x, e)`) or raises it, or only assigns one
-    constant to it, and does not read it otherwise."""
+    """Whether a loop's body changes a local in only one of these ways, and does not read it otherwise: it adds to it,
+    lowers it (`x = min(x, e)`), raises it, or assigns one constant to it."""
     ways: list[Any] = []
     reads = 0
     for node in visit(loop.body):
@@ -139,8 +143,7 @@ def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True)
 class Sort:
-    """A sort: domains whose elements are the same numbers. It says how many elements there are, and which of them a
-    permutation must keep."""
+    """Domains that share their elements: their number `size`, and those (`fixed`) that every permutation must keep."""
 
     domains: tuple[type[Domain], ...]
     size: int
@@ -150,12 +153,13 @@ class Sort:
 
     @property
     def name(self) -> str:
-        """The name of the domain that contains the others."""
+        """The name of the sort: that of its first domain."""
         return self.domains[0].__name__
 
 
 class Sorts:
-    """The sorts of an instance. `asymmetric` says what distinguishes the elements of the other domains, and where."""
+    """Finds the sorts of an instance. `symmetric` has the sorts whose elements the model does not distinguish;
+    `asymmetric` says, for every other domain, what distinguishes its elements, and where."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -186,23 +190,23 @@ class Sorts:
         self._judge()
 
     def domain(self, domain: type[Domain]) -> Node:
-        """The node of a domain."""
+        """The node to which a domain belongs."""
         return self.domains.setdefault(domain, Node({domain}))
 
     def over_configured_ranges(self, chosen: Iterable[Sort]) -> list[ir.Generator]:
-        """The generators over elements of these sorts whose range the text and the bounds alone do not determine."""
+        """The comprehensions over elements of these sorts whose ranges depend on more than the text and the bounds."""
         domains = {domain for one in chosen for domain in one.domains}
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
-        """Whether the text of the model and the bounds alone determine an end of a range, as a plain number."""
+        """Whether the end of a range is a constant, the size of a domain, or a bound, and so known to a kernel."""
         match end:
             case ir.Setting(entry):
                 return self.instance.model.entries[entry].is_bound
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """Read a routine, once, and return the sorts of its values."""
+        """Go through a routine, once, and return what was read: the nodes of its variables and of its result."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
@@ -263,13 +267,13 @@ class _Reading:
         self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
     def fault(self, value: Value, span: ir.Span, text: str) -> None:
-        """Note that elements of the value's sort are distinguished; {} in `text` is replaced by the expression."""
+        """Record the reason `text` (with {} for the expression) why the model distinguishes elements of a sort."""
         if isinstance(value, Node):
             name = self.routine.name
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
-        """Note that two values have one sort: they are compared, or one is stored where the other is read."""
+        """Record that two values have one sort: they are compared, or one is stored where the other is read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
         elif isinstance(left, int) and isinstance(right, Node):
@@ -282,7 +286,7 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one that always returns; return whether there is such a statement."""
+        """Go through statements in order, up to one that always returns; return whether there is such a statement."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -344,7 +348,6 @@ class _Reading:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def truth(self, condition: ir.Expression) -> bool | None:
-        """Read a condition; its value if the configuration determines it."""
         value = self.value(condition)
         if isinstance(value, Node):
             value.root().fixed.add(0)
@@ -398,12 +401,11 @@ class _Reading:
         return None
 
     def computed(self, parts: Iterable[ir.Expression], fault: str, span: ir.Span) -> None:
-        """Read operands of arithmetic, which must not be elements."""
         for part in parts:
             self.fault(self.value(part), span, fault)
 
     def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
-        """Read a comparison, or a chain of comparisons, in which each number is compared with the next."""
+        """Go through a comparison or a chain `a < b < c` of comparisons, whose numbers are `sides`."""
         values = [self.value(side) for side in sides]
         for left, sign, right in zip(values, signs, values[1:], strict=False):
             if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) or whole in self.sorts.unordered:
@@ -451,7 +453,7 @@ class _Reading:
                 assert_never(fold.gathering)
 
     def iterated(self, numbers: ir.Range, span: ir.Span) -> Node:
-        """The sort of the variable of a loop or a fold."""
+        """A new node for the variable of a loop or a fold over a range."""
         node = Node()
         match self.value(numbers.first), self.value(numbers.end):
             case int(low), int(high):
@@ -469,7 +471,7 @@ class _Reading:
         return callee.result if call.routine.returns_value else None
 
     def cell(self, cell: ir.Cell) -> Value:
-        """Unify the indices of a cell with the axes; returns its sort."""
+        """Unite the index nodes of a cell with the domains of its field; returns the node of the cell's value."""
         declared = self.sorts.instance.model.fields[cell.field]
         for domain, index in zip(declared.over, cell.indices, strict=True):
             self.unify(self.sorts.domain(domain), self.value(index), index.span)

@@ -225,8 +225,8 @@ def _result(
 
 
 def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
-    """Return the function that results.sarif gives as the location of a result: for `in_range` the function that leaves
-    a range; for `deadlock` the function that says where the model may end, or None."""
+    """Return the function that results.sarif gives as the location of a result: the property's function; for `in_range`
+    the function that leaves a range; for `deadlock` a @terminal function, or None if the model has none."""
     error = traces[0].trace.error if traces else None
     if prop is DEADLOCK:
         return next(iter(instance.model.terminals), None)
@@ -238,7 +238,7 @@ def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]
 
 
 def _grade(judged: PropertyResult) -> tuple[str, str]:
-    """Return the SARIF kind and level of a result; only a failure has a level."""
+    """Return the SARIF kind and level of a result; the level is "none" unless the result is a failure."""
     if judged.verdict.word in (Word.VIOLATED, Word.UNREACHABLE) or judged.outcome is Outcome.FAILED:
         return "fail", "error"
     if judged.verdict.word is Word.PERMITTED:
@@ -247,13 +247,13 @@ def _grade(judged: PropertyResult) -> tuple[str, str]:
 
 
 def _fingerprint(instance: Instance, prop: Property, word: Word) -> str:
-    """Return a fingerprint of a result that does not depend on line numbers and depths."""
+    """Return a fingerprint by which SARIF viewers recognize a result, even if line numbers and depths change."""
     content = [label(instance), configuration_digest(instance), prop.name, word.value]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
 def _flow(trace_file: TraceFile) -> dict[str, Any]:
-    """Return the code flow of a trace: each step at the function of its action, with the cells that it changed."""
+    """Return the SARIF code flow of a trace: for each step, its action's function and the cells that it changed."""
     trace = trace_file.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
@@ -277,7 +277,7 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
 
 
 def _location(model: Model, function: Function | Callable[..., Any] | None, text: str = "") -> dict[str, Any]:
-    """Return the location of a function, or the first line of the model if there is no function."""
+    """Return the SARIF location of a function (None: of the model's first line), with a message `text`."""
     name, path, number = "", model.path, 1
     if isinstance(function, Function):
         name, path, number = function.name, function.path, function.line
@@ -291,7 +291,7 @@ def _location(model: Model, function: Function | Callable[..., Any] | None, text
 
 
 def _artifact(path: Path) -> dict[str, str]:
-    """Return a file as a path relative to the current folder or to isrcheck's folder; otherwise as an absolute path."""
+    """Return the SARIF form of a path: relative to the current folder or to isrcheck's folder, otherwise absolute."""
     whole = path.resolve()
     for base, folder in ((HERE, Path.cwd()), (OURS, Path(models.__file__).resolve().parents[1])):
         if whole.is_relative_to(folder):

@@ -1,7 +1,7 @@
 """The content of a report, for every form of `check`: gather.py builds it, page.py and build_files.py show it.
 
 Only this module defines how a build server counts a verdict. The counts agree with the exit code: if `check` exits with
-0, no result fails; otherwise at least one result fails.
+0, no result is a failure or an error; otherwise at least one is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 class Outcome(Enum):
-    """The outcome of a test as a build server counts it, gravest first."""
+    """How a build server counts a result, the gravest outcome first."""
 
     FAILED = "failed"
     ERROR = "error"
@@ -103,7 +103,7 @@ class SearchReport:
 
     @property
     def model(self) -> Model | None:
-        """The model that was searched."""
+        """The model that was searched; None if there is no instance."""
         return None if self.instance is None else self.instance.model
 
     @property
@@ -118,7 +118,7 @@ Cell = PropertyResult | str
 
 @dataclass(frozen=True)
 class GridRow:
-    """A row of the table: its headings, and a cell for each column; a single cell spans all columns."""
+    """A row of the table: its headings, and a cell for each column; if there is only one cell, it spans all columns."""
 
     headings: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -150,7 +150,7 @@ UNFINISHED = "check has not finished: there are no results yet"
 
 @dataclass(frozen=True)
 class ReportContent:
-    """The content of a report."""
+    """The content of a report: its table, the searches with their results, and the command with its output."""
 
     heading: str
     grid: Grid
@@ -170,7 +170,7 @@ class ReportContent:
 
     @property
     def summary(self) -> str:
-        """The verdict as one line."""
+        """The verdict of the whole command, as one line."""
         if self.headline:
             return self.headline
         return self.text.rstrip().rpartition("\n")[2] if self.text.strip() else UNFINISHED
@@ -200,5 +200,5 @@ class ReportContent:
 
 
 def unfinished(command: str, code: int) -> ReportContent:
-    """Return the report that is in the folder until `check` has finished."""
+    """Return the report that stands in the folder while `check` runs: it says that there are no results yet."""
     return ReportContent("check", Grid((), (), ()), (), command=command, code=code)

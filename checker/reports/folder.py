@@ -34,9 +34,9 @@ REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, fol
 
 
 def begin(options: Options) -> str:
-    """Put an unfinished report into its folder. Raises UsageError if the folder has other files or is not writable; but
-    if only disk space is missing, and the answer is valid without a report, the reason why there will be no report is
-    returned; otherwise an empty text."""
+    """Put a report into its folder that says that `check` has not finished; returns an empty text. Raises UsageError if
+    the folder has files that isrcheck did not write, or cannot be written. But if only disk space is missing, and the
+    command can answer without a report, returns the reason why there will be no report."""
     folder = options.own["report"]
     try:
         REPORT.refuse_strangers(folder)
@@ -77,7 +77,6 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
 
 
 def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
-    """Return the content of every file of a report, by name. Raises OSError."""
     traces = [trace_file for search in report.searches for trace_file in search.traces]
     now = datetime.now(UTC)
     texts = {f"{TRACES}/{file.name}.html": trace_page(file.trace, index="../index.html").alone() for file in traces} | {

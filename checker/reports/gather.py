@@ -1,6 +1,6 @@
 """Builds the content of a report from the result of any form of `check`.
 
-Traces are read again from their files, which certifies the traces once more.
+Traces are read again from their files; reading a trace also checks that each of its steps is a step of the model.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ MATRIX = "every generation against every property"
 
 
 def content_of(result: object, *, strict: bool) -> ReportContent:
-    """Return the content of the report on a result, without the command and its text; with `strict`, PERMITTED is a
-    failure. Raises UsageError if a trace file cannot be read."""
+    """Return the content of the report on the result of a command, but not the command and its output. With `strict`,
+    PERMITTED is a failure. Raises UsageError if a trace file cannot be read."""
     match result:
         case Run():
             return _of_run(result, strict=strict)
@@ -75,7 +75,7 @@ def _of_run(run: Run, *, strict: bool) -> ReportContent:
 
 
 def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
-    """The content for a simulation. Random walks that found nothing count as an error, because they prove nothing."""
+    """The report on a simulation. Random walks that found no violation count as an error, as they prove nothing."""
     instance = run.simulation.instance
     judged = _judged_of(run.verdicts, run.traces, instance.model, strict=strict)
     rows = [GridRow((name_of(result.verdict.prop),), (result, first_sentence(result.verdict))) for result in judged]
@@ -88,7 +88,7 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
 def _search_of(
     name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda verdict: verdict.text
 ) -> SearchReport:
-    """Return the report on a search, an error if it was cut short or is undecided; `spell` makes the text of a cell."""
+    """Return the report on a search, an error if undecided or interrupted; `spell` makes the cell text of a verdict."""
     model = run.exploration.instance.model
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
@@ -99,7 +99,7 @@ def _search_of(
 
 
 def _why(run: Run) -> str:
-    """Return why a search, its check with Z3 or its proofs were cut short; empty if they were not."""
+    """Return why a search, the comparison of it with Z3, or its proofs were cut short; empty if none of them was."""
     parts = (part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving))
     stopped = [run.exploration.stopped, *parts]
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
@@ -121,7 +121,6 @@ def _judged_of(
 
 
 def _traces_of(model: Model, paths: Iterable[Path]) -> tuple[TraceFile, ...]:
-    """Return the traces in these files, each once."""
     return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(paths))
 
 
@@ -130,7 +129,7 @@ def _about(traces: Sequence[TraceFile], verdict: Verdict) -> tuple[TraceFile, ..
 
 
 def name_of(prop: Property) -> str:
-    """Return the name of a property in a report."""
+    """Return the name by which a report calls a property; goals are called `sometimes NAME`."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 
@@ -222,7 +221,7 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
 
 
 def _of_cluster(result: Doctored) -> ReportContent:
-    """The content for a cluster: a row for each distinct case; the first search has the traces."""
+    """The report on a cluster: for each different case, a row and a search; the first search has all traces."""
     traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
     searches: list[SearchReport] = []
     cells = []
@@ -238,7 +237,7 @@ def _of_cluster(result: Doctored) -> ReportContent:
 
 
 def _outcome(answer: Answer, code: int) -> Outcome:
-    """How a build server counts an answer: as the exit code does, which --fail-on can change."""
+    """How a build server counts an answer about a cluster; nothing fails if the exit code (see --fail-on) is 0."""
     if answer.kind is AnswerKind.KEEPS:
         return Outcome.PASSED
     if code == SAFE:

@@ -1,8 +1,8 @@
-"""The report as one HTML page: it loads nothing and runs nothing; all text from models and traces is escaped.
+"""The report as one HTML page, which has no script and loads no file; text from models and traces is escaped.
 
-Its two kinds of plot are SVG: a line over levels, and labelled bars. Every mark has its value as a tooltip, and every
-plot has a text that describes it. Colours and strokes are attributes, so that a plot is readable even if a server
-removes the style sheet.
+The page has two kinds of plots, both SVG: a line over depths, and labelled bars. Every point and bar has its value as a
+tooltip, and every plot has a text that describes it. Colours and strokes are attributes, so that a plot is readable
+even if a server removes the style sheet.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ LOOKS = {
 
 
 def page(report: ReportContent, when: str) -> Page:
-    """Make the page; `when` is the time of writing, as shown on the page. It has no script, which servers remove."""
+    """Return the page of a report, with the time of writing `when`; it has no script, as build servers remove them."""
     content: list[Content] = [
         element("h1", report.heading),
         element("p", element("code", report.command), class_="quiet"),
@@ -209,7 +209,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
 
 
 def _totals(search: SearchReport, run: Run) -> Iterator[Element]:
-    """Yield the totals of a search, as in the printed text, and the `sometimes` properties that were not reached."""
+    """Yield the counts of a search, as the command prints them, and the `sometimes` properties not reached."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:
@@ -286,7 +286,7 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a plot."""
+    """A horizontal bar of a plot, with a name on its left and the text `says` on its right."""
 
     name: str
     value: float
@@ -299,7 +299,7 @@ class Bar:
 
 
 def ticks(most: float) -> list[float]:
-    """Return round numbers from 0 to the first one that is at least `most`."""
+    """Return the marks of an axis: round numbers at equal distances from 0, up to the first that is at least `most`."""
     if most <= 0:
         return [0.0, 1.0]
     rough = most / TICKS
@@ -310,7 +310,7 @@ def ticks(most: float) -> list[float]:
 
 
 def log_ticks(most: float) -> list[float]:
-    """Return powers of ten from 1 to the first one that is at least `most`."""
+    """Return the marks of a logarithmic axis: powers of ten from 1 to the first that is at least `most` and 10."""
     return [10.0**power for power in range(max(1, math.ceil(math.log10(max(most, 1)) * (1 - 1e-9))) + 1)]
 
 
@@ -323,7 +323,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, is_log: bool = False) -> Element:
-    """Draw values over depths, without 0 if logarithmic; `says` describes the plot."""
+    """Draw a line through values[depth] over depth; a logarithmic plot leaves zeros out. `says` describes the plot."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)
@@ -354,7 +354,7 @@ def line(says: str, values: Sequence[float], *, is_log: bool = False) -> Element
 
 
 def bars(says: str, rows: Sequence[Bar]) -> Element:
-    """Draw horizontal bars, each with its name on the left and its text on the right; `says` describes the plot."""
+    """Draw a plot of horizontal bars, one below the other; `says` describes the plot."""
     most = max((row.value for row in rows), default=0) or 1
     left = min(LABELS, max((len(row.name) for row in rows), default=1) * LETTER + 12)
     room = max(BARS - left - max((len(row.says) for row in rows), default=1) * LETTER - 12, BAR)

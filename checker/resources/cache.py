@@ -3,12 +3,12 @@
 A cache file has the path `cache_folder() / KIND / NAME`. Its content is returned only if it is complete and was written
 under this name.
 
-Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
-nobody else can write to them. Each is opened before its owner is checked, so that the checked file is the one read.
+Compiled kernels are run as native code. Therefore a file is read only if the file and its folders belong to this user
+and nobody else can write to them. A file is opened before its owner is checked, so that the checked file is also read.
 
-The digest is SHA-256 over the source of every module that a result can depend on, and over the version SEMANTICS. All
-modules of the checker and of the modelling language are included, so that none can be forgotten. The models that come
-with isrcheck are not included, since each has a digest of its own.
+The digest of the checker (`engine_digest`) is SHA-256 over the source of every module that a result can depend on, and
+over the version SEMANTICS. It includes all modules of the checker and of the modelling language, so that none is
+forgotten. It leaves out the models that come with isrcheck, since each has a digest of its own.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def cache_folder() -> Path:
 
 @cache
 def own_folder() -> Path:
-    """A private folder for the lifetime of this process, for users without a home folder, as in containers."""
+    """A new temporary folder, deleted when this process ends: for users without a home folder, as in containers."""
     print(
         "isrcheck: this user has no home folder, so nothing is cached; set ISRCHECK_CACHE to a folder", file=sys.stderr
     )
@@ -106,7 +106,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file. Without a file, the content is made, and kept if possible and if it `is_whole`."""
+    """The content of a cache file; or else of `make`, which is then written to the file if possible and `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()
@@ -116,14 +116,14 @@ def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], b
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """The digest of a file's name and content: the content of one file is never accepted for another file."""
+    """The digest of a file's name and content; with the name, a file's content is never accepted under another name."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
 
 
 @contextlib.contextmanager
 def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
-    """Open the folder of a file; with `is_made`, create it and the cache first. Raises NotPrivateError, OSError. The
-    cache itself may be a symbolic link; the folders in it may not."""
+    """Open the folder of a cache file, and yield its file descriptor; with `is_made`, create it and the cache's folder
+    first. The cache's folder may be a symbolic link, the folders in it may not. Raises NotPrivateError, OSError."""
     if is_made:
         path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
@@ -137,7 +137,7 @@ def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
             folder = os.open(path.parent.name, FOLDER | os.O_NOFOLLOW, dir_fd=cache)
         except OSError:
             if path.parent.is_symlink():
-                raise NotPrivateError(f"{escaped(str(path.parent))} is a link; remove it, or {CURE}") from None
+                raise NotPrivateError(f"{escaped(str(path.parent))} is a symbolic link; remove it, or {CURE}") from None
             raise
         stack.callback(os.close, folder)
         _require_private(folder, path.parent)
@@ -145,13 +145,13 @@ def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
 
 
 def _require_private(number: int, path: Path) -> None:
-    """Raise NotPrivateError if another user owns an open file or can write to it."""
+    """Raise NotPrivateError if another user owns the open file with this descriptor, or can write to it."""
     status = os.fstat(number)
     if status.st_uid != os.geteuid():
         raise NotPrivateError(f"{escaped(str(path))} belongs to another user; {CURE}")
     if status.st_mode & OTHERS_CAN_WRITE:
         named = escaped(shlex.quote(str(path)))
-        raise NotPrivateError(f"others can write to {escaped(str(path))}; chmod go-w {named}, or {CURE}")
+        raise NotPrivateError(f"other users can write to {escaped(str(path))}; run chmod go-w {named}, or {CURE}")
 
 
 SEMANTICS = 1
@@ -168,12 +168,12 @@ FOLDERS = {
 
 @cache
 def engine_digest() -> str:
-    """The digest of the engines, as 64 hexadecimal digits."""
+    """The digest of the source of the checker and of the modelling language, as 64 hexadecimal digits."""
     return hashed_modules(FOLDERS, f"{SEMANTICS}\0")
 
 
 def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
-    """SHA-256 over `beginning`, and over the modules in these packages (True: with subpackages), as 64 digits."""
+    """SHA-256, as 64 hexadecimal digits, of `beginning` and the modules in these packages (True: with subpackages)."""
     content = hashlib.sha256(beginning.encode())
     for package, is_deep in folders.items():
         for name, module in sorted(modules_of(package, resources.files(package), is_deep)):
@@ -182,7 +182,7 @@ def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
 
 
 def modules_of(prefix: str, folder: Traversable, is_deep: bool = True) -> Iterator[tuple[str, Traversable]]:
-    """The modules in a folder, with those in its subfolders if `is_deep`; the folder may be in an archive."""
+    """Each module in a folder, and in its subfolders if `is_deep`, with its path; the folder may be in an archive."""
     for entry in folder.iterdir():
         name = f"{prefix.replace('.', '/')}/{entry.name}"
         if entry.is_dir() and is_deep:

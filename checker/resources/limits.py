@@ -1,15 +1,15 @@
 """Limits of time and memory: those that the user sets, the budget of a whole command, and those of the symbolic engine;
 the memory of the machine, and the memory that this process uses.
 
-Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
-of a model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
+Stages that process states or queries check their limits themselves. Other Python code, such as the enumeration of a
+model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
 
-Python builds formulas and translates them for Z3. Either can take more time and memory than the solver, so every loop
-over many nodes checks the formula budget.
+Python builds formulas and translates them for Z3. Both can take more time and memory than Z3 itself, so every loop over
+many nodes of a formula checks the `FormulaBudget`.
 
-A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest limit
-applies. In version 1 of cgroups, memory has a tree of its own. A container may see only the part of the tree from its
-own group downwards.
+A process belongs to a control group (cgroup), which may be nested in other groups. Each group can have a memory limit;
+the smallest limit applies. In version 1 of cgroups, memory has a tree of groups of its own. A container may see only
+the part of the tree from its own group downwards.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ STATM = Path("/proc/self/statm")
 
 
 def machine_memory(root: Path = Path("/")) -> int:
-    """The bytes of memory of this machine, or of the smallest container around this process."""
+    """The bytes of memory that this process may use: those of the machine, or the smallest limit of its cgroups."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([whole, *_limits(root)])
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """The memory limit, in bytes, of each group that contains this process and has a limit."""
+    """The memory limits, in bytes, of those control groups that contain this process and have a limit."""
     groups = dict(_groups(root))
     for kind, top, mounted in _mounts(root):
         if kind not in groups:
@@ -66,7 +66,7 @@ def _groups(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
-    """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
+    """For each mounted cgroup hierarchy: its kind (`cgroup` or `cgroup2`), its topmost visible group, its folder."""
     for line in _read(root / "proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
         fields, (kind, *options) = mount.split(" "), system.split(" ")
@@ -76,7 +76,7 @@ def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain(path: str) -> str:
-    """A path without escapes: a space is written as `\\040`."""
+    """A path from /proc without its octal escapes, such as `\\040` for a space."""
     for sign in (" ", "\t", "\n", "\\"):
         path = path.replace(f"\\{ord(sign):03o}", sign)
     return path
@@ -92,8 +92,7 @@ def _read(path: Path) -> str:
 def resident(*, with_files: bool = False) -> int:
     """How many bytes of memory this process uses; 0 if the system does not report it.
 
-    Pages of files do not count without `with_files`. Those of a library are read when it is first used, and can be
-    dropped at any time.
+    Pages of files, such as those of libraries, count only with `with_files`: the system can drop them at any time.
     """
     try:
         _, pages, of_files, *_ = map(int, STATM.read_bytes().split())
@@ -113,8 +112,8 @@ SECONDS_FOR_A_CLUSTER = 60.0
 class Limits:
     """Limits of a search: `depth` in transitions, `memory` in bytes, `seconds` (None: no limit), and `threads`.
 
-    Results do not depend on `threads` unless a limit stops the search. Without `deadlock`, states without a step are
-    not reported.
+    Results do not depend on `threads` unless a limit stops the search. If `deadlock` is false, a state without a step
+    is no violation.
     """
 
     depth: int | None = None
@@ -124,7 +123,7 @@ class Limits:
     deadlock: bool = True
 
     def after(self, seconds: float) -> Limits:
-        """These limits for the time that is left after `seconds` have passed."""
+        """Limits like these, with `seconds` subtracted from the time limit."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
 
 
@@ -135,7 +134,7 @@ GRACE = 0.5
 
 
 class Spent(BaseException):
-    """A limit of the command is exceeded: `why` is `seconds` or `memory`."""
+    """The command exceeds its time limit (`why` is `seconds`) or its memory limit (`memory`)."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -152,11 +151,11 @@ class Budget:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left, at least 0; None: no limit."""
+        """The seconds until the deadline, at least 0; None if there is no time limit."""
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
     def limits(self, limits: Limits) -> Limits:
-        """These limits for a stage, with the seconds reduced to what the command has left."""
+        """Limits like `limits`, for a stage of the command: with at most the seconds that the command has left."""
         seconds = [seconds for seconds in (limits.seconds, self.left) if seconds is not None]
         return replace(limits, seconds=min(seconds, default=None))
 
@@ -169,9 +168,9 @@ class Budget:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Watch the budget during a block of code that does not look at the clock; raises Spent inside the block.
+        """Check the budget every 0.1 s during a block of code that does not check it; raises Spent inside the block.
 
-        The memory of the block is the growth of the process.
+        The memory of the block is the growth of the process since its beginning.
         """
         if time.monotonic() > self.deadline + GRACE:
             raise Spent("seconds")
@@ -190,8 +189,8 @@ UNLIMITED = Budget(None, sys.maxsize)
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:
-    """Whether a finalizer runs. Python ignores exceptions in a finalizer, and prints them on stderr; so none is raised
-    there, and the timer fires again later."""
+    """Whether a finalizer (`__del__`) is running. Python would only print an exception there, and go on; so the budget
+    is not checked there, and the timer fires again later."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
@@ -199,8 +198,8 @@ def _is_finalizing(frame: FrameType | None) -> bool:
 
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
-    """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals.
-    Blocks may be nested: after the inner block, the timer of the outer block continues."""
+    """Call `look` every 0.1 s during the block. In other threads than the main thread, which receive no signals, do
+    nothing. Blocks may be nested: after the inner block, the timer of the outer block continues."""
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:
@@ -216,9 +215,9 @@ def _timer(look: Any) -> Iterator[None]:
 
 
 class DeferredInterrupts:
-    """Whether Ctrl-C was pressed during `deferred`: it takes effect at the next `look`, where everything is consistent.
+    """Delays Ctrl-C in a `deferred` block until the block calls `look`, at a point where its data are consistent.
 
-    A second Ctrl-C takes effect at once (`is_at_once`), in the middle of anything.
+    A second Ctrl-C takes effect at once, wherever the program is (`is_at_once`).
     """
 
     def __init__(self) -> None:
@@ -227,7 +226,8 @@ class DeferredInterrupts:
         self._handler: object = None
 
     def look(self) -> None:
-        """Let the earlier handler see a pending Ctrl-C; it raises KeyboardInterrupt."""
+        """If Ctrl-C was pressed and delayed, call the signal handler from before the block, and raise
+        KeyboardInterrupt."""
         if self.is_pending:
             self._pass_on(signal.SIGINT, None)
 
@@ -238,7 +238,7 @@ class DeferredInterrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Within this context, the first Ctrl-C only becomes pending. Signals reach only the main thread."""
+        """Delay the first Ctrl-C within this context. In other threads, which receive no signals, do nothing."""
 
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_pending:
@@ -273,14 +273,14 @@ class Answer(Enum):
 
     @property
     def is_yes(self) -> bool:
-        """Whether the answer is yes. Raises UndecidedError if it is not known."""
+        """Whether the answer is yes, not no. Raises UndecidedError if there is no answer."""
         if not self.is_known:
             raise UndecidedError(self)
         return self is Answer.YES
 
 
 class UndecidedError(Exception):
-    """A query was not answered, for the reason `why`, and the engine cannot continue without the answer."""
+    """Z3 did not answer a query, for the reason `why`, and the caller cannot continue without the answer."""
 
     def __init__(self, why: Answer) -> None:
         super().__init__(why.value)
@@ -290,8 +290,8 @@ class UndecidedError(Exception):
 class Memory:
     """The memory limit of the symbolic engine, in bytes above the memory in use when the limit is set.
 
-    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore the memory of the
-    process is measured instead, which includes Python's.
+    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore isrcheck measures the
+    memory of the whole process, which includes Python's.
     """
 
     most = float("inf")
@@ -299,7 +299,7 @@ class Memory:
 
     @classmethod
     def limit(cls, size: int) -> None:
-        """From now on, let the process use at most `size` more bytes."""
+        """Set the limit: from now on, the process may use at most `size` bytes in addition."""
         cls.most = size
         cls.most_resident = resident() + size
 
@@ -319,13 +319,13 @@ class Memory:
 
 
 class Interrupts:
-    """The interrupts of the user that were seen so far, because Python can drop the exception for Ctrl-C."""
+    """A list of the user's interrupts so far: Python can lose the exception that Ctrl-C raises, but not this list."""
 
     seen: Sequence[int] = ()
 
     @classmethod
     def listen(cls, interrupts: Sequence[int]) -> None:
-        """Treat Ctrl-C as pressed once this list has an entry."""
+        """Use this list: Ctrl-C was pressed if it has an entry."""
         cls.seen = interrupts
 
 
@@ -334,7 +334,7 @@ STEPS_BETWEEN_LOOKS = 4096
 
 
 class FormulaBudget:
-    """The time until a deadline (in the time of time.monotonic), and the memory limit."""
+    """The deadline (a value of time.monotonic) and the memory limit for building and translating formulas."""
 
     def __init__(self, deadline: float = float("inf")) -> None:
         self.deadline = deadline
@@ -348,7 +348,7 @@ class FormulaBudget:
             raise UndecidedError(Answer.MEMORY)
 
     def step(self) -> None:
-        """Count one of many small steps; the budget is checked every few thousand steps."""
+        """Count a small piece of work, such as a node; every STEPS_BETWEEN_LOOKS calls, check the budget."""
         self._steps += 1
         if self._steps >= STEPS_BETWEEN_LOOKS:
             self._steps = 0

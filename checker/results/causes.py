@@ -1,6 +1,6 @@
-"""Several counterexamples of one property with distinct causes, and how reports show them.
+"""Several counterexamples of one property with distinct causes, and how results show them.
 
-Out: `DistinctCauses` of one property, filled by the search for causes; `Causes` of all properties, a part of a run.
+Out: `DistinctCauses` of one property, filled by the search for causes; `Causes` of all properties, for one run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class DistinctCauses:
-    """The distinct causes of the violations of one property, or of its permitted failures."""
+    """Why one property is violated (or fails with permission): a counterexample for each distinct cause."""
 
     prop: Property
     word: Word
@@ -107,7 +107,7 @@ class DistinctCauses:
 
 @dataclass(frozen=True)
 class Causes(Part):
-    """The distinct causes of every failure of a run."""
+    """The distinct causes of the failures of each property in a run."""
 
     key: ClassVar[str] = "counterexamples"
     is_below_traces: ClassVar[bool] = True
@@ -120,7 +120,7 @@ class Causes(Part):
         return "interrupt" if any(causes.stopped == "interrupt" for causes in self.of_failures) else None
 
     def lines(self, run: Run, /) -> list[str]:
-        """The counterexamples, and the failures of which only the first counterexample is found."""
+        """The counterexamples as lines of text, and a line for each failure whose causes are not compared."""
         lines = [line for causes in self.of_failures for line in causes.lines(run.show)]
         return lines + [
             f"{verdict.prop.name}: only the first counterexample; causes of {verdict.prop.kind.value} are not compared"
@@ -129,7 +129,7 @@ class Causes(Part):
         ]
 
     def screen_lines(self, run: Run, _width: int, /) -> list[str]:
-        """The lines on the screen: those of the detailed results, because their commands must not be wrapped."""
+        """The same lines as `lines`, whatever the width, because commands in them must not be wrapped."""
         return self.lines(run)
 
     def as_object(self, run: Run, /) -> list[dict[str, Any]]:

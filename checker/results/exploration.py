@@ -1,8 +1,8 @@
 """The results of searches, as plain values: those of the explorer, and those of bounded model checking.
 
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
-     to the first state (or transition) that violates or reaches it; a `BmcResult`; the forecast of a level's size.
-     The engines fill the fields.
+     to the first state (or transition) that violates or reaches it; a `BmcResult`. The engines fill their fields. Also
+     the forecast of the next level's size.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from isrcheck.models.run import Cells
 class StepPath:
     """A path: the position of its initial state, and the numbers of its steps.
 
-    If it shows an endless behaviour, its last state equals its state after `loop` steps; the steps between are repeated
-    for ever, and without such steps the behaviour stays where it is.
+    If the path shows an endless behaviour, its last state equals its state after `loop` steps. The steps between these
+    two states are repeated for ever; without such steps, the behaviour stays in the last state.
     """
 
     initial: int
@@ -35,13 +35,13 @@ class StepPath:
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """The sort key of paths: shorter paths first, then by initial state and steps."""
+        """A key that sorts paths by length, and those of equal length by initial state and steps."""
         return self.depth, self.initial, self.steps
 
 
 @dataclass
 class Finding:
-    """How many states or transitions a search found, and the path to the first one."""
+    """How many states or transitions with some result a search found, and the path to the first of them."""
 
     count: int = 0
     path: StepPath | None = None
@@ -52,14 +52,13 @@ class Findings:
     """What a search found about one property.
 
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
-    the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
-    property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
-    search, otherwise only the levels up to that which decided the property.
+    the states in which the property is true. `erred` counts states or steps in which evaluating the property leaves a
+    declared range, so that it has no result; for `in_range` it counts steps that leave a declared range. With
+    `count_all` the counts cover the whole search, otherwise the levels up to the level that decided the property.
 
-    For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
-    true; `permitted` counts the stuck states in which the failure is permitted; `unjudged` says why the engine has not
-    judged the property. For a property of endless behaviours, `found` and `permitted` count the states in which such a
-    behaviour can go on for ever.
+    For `always_possible`, `found` counts stuck states, from which no path leads to a state in which the property is
+    true; `permitted` counts those in which the failure is permitted. For a liveness property, `found` and `permitted`
+    count the states that a behaviour which violates it can repeat for ever. `unjudged` says why there is no result.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -69,16 +68,17 @@ class Findings:
 
 
 class ReachedStates(Protocol):
-    """Answers queries about the states that a search has visited."""
+    """Answers queries about the states that a search has visited; each engine has its own form."""
 
     def sample(self, most: int) -> list[Cells]:
-        """About `most` of the states, at equal distances in the order of discovery."""
+        """About `most` of the visited states, at equal distances in the order of discovery."""
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
         """The first states of each level, at most `most` each."""
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
+        """The path to the first state whose cells have these values, where None stands for any value. Returns None if
+        the search visited no such state."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ class Exploration:
 
     @property
     def generated_with_initial(self) -> int:
-        """The number of successors and of initial states, as TLC counts."""
+        """The number of successors plus the number of initial states, which is what TLC calls generated states."""
         return self.generated + (self.levels[0] if self.levels else 0)
 
     @classmethod
@@ -133,12 +133,12 @@ class Exploration:
 
     @property
     def has_begun(self) -> bool:
-        """Whether any state was searched."""
+        """Whether the search reached any state before it ended."""
         return bool(self.levels)
 
     @property
     def exhausted(self) -> bool:
-        """Whether every reachable state was reached and judged."""
+        """Whether the search visited every reachable state, and evaluated the properties in it."""
         return self.stopped is None and self.frontier == 0
 
     @property
@@ -149,7 +149,7 @@ class Exploration:
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning."""
+    """The result of bounded model checking; fields that `Exploration` has, too, mean the same as there."""
 
     instance: Instance
     limits: Limits
@@ -173,7 +173,7 @@ class BmcResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search. Fields with the same name as in `Exploration` have the same meaning."""
+    """A progress report of a running search; fields that `Exploration` has, too, mean the same as there."""
 
     seconds: float
     depth: int
@@ -209,7 +209,6 @@ def plain_data_of(exploration: Exploration) -> PlainData:
 
 
 def _whole(value: int | list[int]) -> int | list[int]:
-    """A count, or a list of counts, as Python's integers, even if an engine counted with NumPy's."""
     return [int(count) for count in value] if isinstance(value, list) else int(value)
 
 
@@ -222,7 +221,7 @@ def _written(finding: Finding) -> PlainData:
 
 
 def exploration_of(data: PlainData, instance: Instance, limits: Limits) -> Exploration:
-    """The exploration that plain data describe."""
+    """Rebuild the exploration from plain data that `plain_data_of` returned."""
     counts = {name: data[name] for name in (*COUNTED, "stopped", "seconds")}
     findings = {
         name: Findings(_read(kinds["found"]), _read(kinds["permitted"]), _read(kinds["erred"]), kinds["unjudged"])
@@ -248,7 +247,8 @@ MOST_CHANGE = 1.5
 def forecast(levels: Sequence[int]) -> int | None:
     """The expected number of states in the next level; None if the levels so far are too few or too small.
 
-    The ratio of a level's size to that of the previous level changes slowly, and by nearly equal factors.
+    A level is larger than the level before by a factor. The forecast assumes that this factor changes from level to
+    level in the same ratio as it last changed, but by at most MOST_CHANGE.
     """
     if len(levels) < 3 or levels[-1] < LEAST or not levels[-2] or not levels[-3]:
         return None
@@ -258,10 +258,8 @@ def forecast(levels: Sequence[int]) -> int | None:
 
 
 def mean_error(levels: Sequence[int]) -> tuple[float, int] | None:
-    """The mean error of the forecasts, as a part of the real size, and their number; None if there was none.
-
-    The last level counts only if it is complete.
-    """
+    """The mean error of the forecasts of these levels, relative to the real sizes, and the number of forecasts; None if
+    there were no forecasts. The error for the last level is right only if that level is complete."""
     expected = [(forecast(levels[:number]), real) for number, real in enumerate(levels)]
     errors = [abs(states - real) / real for states, real in expected if states is not None and real]
     return (sum(errors) / len(errors), len(errors)) if errors else None

@@ -1,4 +1,4 @@
-"""Facts about an instance for reports: its title, configuration, faults, disabled actions and command.
+"""Facts about an instance that results show: its title, configuration, faults, disabled actions and command.
 
 Out: lines of text, objects for `--json`, commands with only the options that differ from the defaults, and the
      positions of the actions that the configuration disables in every state, found without a search.
@@ -22,17 +22,17 @@ from isrcheck.models.run import Cells
 
 
 def spaced(name: str) -> str:
-    """Return the name of a configuration entry as words."""
+    """Return the name of a configuration entry as words, with spaces in place of underscores."""
     return name.replace("_", " ")
 
 
 def label_of(prop: Property) -> str:
-    """Return the name of a property as a heading, which distinguishes goals from promises."""
+    """Return the name by which results call a property: `sometimes NAME` for a `sometimes` property, else its name."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 
 def actions_of(instance: Instance) -> list[tuple[int, str]]:
-    """Return the position and the name of each action that the protocol has."""
+    """Return the position in the model, and the name, of each action that the instance's protocol has."""
     return [
         (slot, action.name)
         for slot, action in enumerate(instance.model.actions)
@@ -41,7 +41,7 @@ def actions_of(instance: Instance) -> list[tuple[int, str]]:
 
 
 def title(instance: Instance, *, with_protocol: bool = True) -> str:
-    """Return the model, the protocol and the swapped actions as one line."""
+    """Return the model, the protocol, and the actions swapped with those of another protocol, as one line."""
     words = [instance.model.name]
     if instance.protocol.name and with_protocol:
         words.append(f"protocol {instance.protocol.name}")
@@ -50,13 +50,13 @@ def title(instance: Instance, *, with_protocol: bool = True) -> str:
 
 
 def introduction(instance: Instance) -> str:
-    """Return the title of an instance, and the first line about its model."""
+    """Return the title of an instance, and the first line of its model's documentation."""
     documentation = instance.model.documentation.splitlines()
     return f"{title(instance)}: {documentation[0] if documentation else ''}"
 
 
 def identity_of(instance: Instance) -> dict[str, Any]:
-    """Return the model, its protocol and the swapped actions as the beginning of an object for `--json`."""
+    """Return the first fields of an object for `--json`: the model, its digest, the protocol, the swapped actions."""
     return {
         "model": instance.model.name,
         "protocol": instance.protocol.name or None,
@@ -84,7 +84,7 @@ def faults_of(instance: Instance) -> dict[str, int]:
 
 
 def faults_line(*instances: Instance) -> str:
-    """Return the faults that instances of one model consider, with their budgets, and the faults with budget 0."""
+    """Return the faults that instances of one model consider, with their budgets, and then those with budget 0."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"
@@ -92,7 +92,7 @@ def faults_line(*instances: Instance) -> str:
     considered = [f"{spaced(name)} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
 
     def can_have(instance: Instance, fault: str) -> bool:
-        """Whether the configuration allows a budget for this fault; the model may refuse it with this protocol."""
+        """Whether the instance could have a budget above 0 for this fault; some protocols refuse it."""
         values = dict(instance.configuration.items()) | {fault: 1}
         with suppress(UsageError):
             return bool(instance.model.instance(instance.protocol.name, values))
@@ -107,8 +107,8 @@ def faults_line(*instances: Instance) -> str:
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
     """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth.
 
-    The search goes to this depth; for a deadlock one step further, because only the states before the last depth are
-    expanded; for stuck states and loops through the whole state space, because only a complete search finds them.
+    The search goes to this depth. For a deadlock it goes one step further, because states at the last depth are not
+    expanded. For stuck states and loops it is complete, because no other search finds them.
     """
     if prop is DEADLOCK and depth is not None:
         depth += 1
@@ -126,7 +126,7 @@ def command_of(target: str, instance: Instance, bound: int | None, *, deadlock: 
 
 
 def disabled_actions(instance: Instance) -> frozenset[int]:
-    """Return the positions in the model of the protocol's actions that this configuration disables in every state.
+    """Return the positions in the model of those actions that this configuration disables in every state.
 
     An action is disabled if one of its parameters has no values, or if one of its guards is false in every initial
     state and reads only fields that no enabled action writes, such as a fault budget of 0, a setting or a switch.
@@ -147,7 +147,7 @@ def disabled_actions(instance: Instance) -> frozenset[int]:
 
 
 def _false_from_the_start(instance: Instance, routine: ir.Routine) -> Iterator[ir.Expression]:
-    """Yield the guards that read only the state and are false in every initial state."""
+    """Yield those guards of an action that read only the state (no argument) and are false in every initial state."""
     (state,) = routine.states
     for statement in routine.body:
         if not isinstance(statement, ir.Require) or variables(statement.condition) - {state}:

@@ -1,13 +1,14 @@
-"""The array of 64-bit words in which a kernel counts: the one place that knows its layout.
+"""The array of 64-bit words in which a kernel counts its results; only this module knows the layout of the array.
 
 In:  the number of properties that the model declares.
-Out: `KernelResults`, for running a kernel; byte offsets, for generating its text.
+Out: `KernelResults`, for running a kernel; byte offsets, for building its code.
 
-The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`), and a second
-row for each kind for successors outside the model's constraint, which are judged on the step that leads there and not
-kept. The implicit property `deadlock` follows the declared ones: its number is their count. After these come one row
-for steps that leave a declared range, one for steps that lead outside the constraint, and one for the status: the state
-at which the kernel stopped, the number of successors that it made, and whether the model left a declared range there.
+The array is a table with three columns: a count, and the first state and step that were counted. Each property has a
+row for each kind of result (`EntryKind`), and then the same rows again for successors outside the model's constraint,
+in which properties are evaluated although they are not kept. The implicit property `deadlock` follows the declared
+ones: its number is their count. After these come three rows: for steps that leave a declared range; for steps that lead
+outside the constraint; and for the status, which is the state at which the kernel stopped, the number of successors
+that it made, and whether the model left a declared range there.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ PREMISE = 4
 
 
 def judgement(kind: EntryKind) -> int:
-    """The mark of a state with this kind of result, for a property that only a whole search judges; the mark of other
-    states is 0."""
+    """The number that a kernel writes for a state with this kind of result, for properties that need every reachable
+    state; for a state without a result it writes 0."""
     return 1 + kind
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row: a count, and the first state and step that were counted; `step` is -1 where no step is involved."""
+    """A row of the table: a count, and the first state and step that were counted; `step` is -1 if there is no step."""
 
     count: int
     state: int
@@ -66,7 +67,7 @@ def _row_of_steps(properties: int) -> int:
 
 
 def offset(number: int, kind: EntryKind, *, is_outside: bool = False) -> int:
-    """The byte at which the row of property `number` for this kind of result begins."""
+    """The byte of the array at which the row of property `number` for this kind of result begins."""
     return COLUMNS * WORD_BYTES * _row(number, kind, is_outside=is_outside)
 
 
@@ -86,7 +87,7 @@ def offset_of_status(properties: int) -> int:
 
 
 class KernelResults:
-    """The counts of a kernel, for a model that declares this many properties; all 0 at first."""
+    """The counts of a kernel, for a model that declares `properties` properties; all counts are 0 at first."""
 
     def __init__(self, properties: int) -> None:
         self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 3, COLUMNS), np.int64)
@@ -109,7 +110,7 @@ class KernelResults:
 
     @property
     def next_state(self) -> int:
-        """The state at which the kernel stopped."""
+        """The number of the state at which the kernel stopped, and must continue."""
         return int(self._status[0])
 
     @property
@@ -122,7 +123,7 @@ class KernelResults:
         return self._table.copy()
 
     def duplicate(self) -> KernelResults:
-        """A copy of all counts, as results of their own."""
+        """A copy of all counts, as a new `KernelResults`."""
         return self.of(self._properties, self.words)
 
     def restore(self, copy: NDArray[np.int64]) -> None:
@@ -134,11 +135,11 @@ class KernelResults:
         self._table[:] = 0
 
     def count(self, number: int, kind: EntryKind = EntryKind.FOUND) -> int:
-        """The number of states or transitions counted for property `number` in this kind of result."""
+        """How many states or transitions have this kind of result for property `number`."""
         return sum(entry.count for entry in self.entries(number, kind))
 
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
-        """The first state that was counted for one of these properties."""
+        """The lowest number of a state with a FOUND result for one of the properties `numbers`; None without one."""
         rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
         states = rows[rows[:, 0] > 0, 1]
         return int(states.min()) if len(states) else None
@@ -148,7 +149,7 @@ class KernelResults:
         return self._entry(_row(number, kind))
 
     def entries(self, number: int, kind: EntryKind) -> tuple[Entry, Entry]:
-        """The rows of property `number` for this kind of result: of kept states, and of successors outside."""
+        """The two rows of property `number` for this kind of result: within the constraint, and outside."""
         return self.entry(number, kind), self._entry(_row(number, kind, is_outside=True))
 
     @property
@@ -161,7 +162,7 @@ class KernelResults:
         self._table[_row(number, kind)] = entry.count, entry.state, entry.step
 
     def mark_at(self, number: int, address: int) -> None:
-        """Let the kernel mark the states for property `number` (`judgement`) in the bytes from `address` on."""
+        """Let the kernel write its result for property `number` in each state (`judgement`) to bytes at `address`."""
         self._table[_row(number, EntryKind.FOUND), 1] = address
 
     @property
@@ -171,17 +172,17 @@ class KernelResults:
 
     @property
     def errors(self) -> list[Entry]:
-        """The rows of range errors: one for each property, also the implicit one, and one for steps."""
+        """The rows that count where a declared range was left: one per property (also `deadlock`), one for steps."""
         return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
     def error_count(self) -> int:
-        """How often the model has left a declared range."""
+        """How often a step, or evaluating a property, left a declared range."""
         of_properties = self._table[EntryKind.ERRED : self._of_steps : KINDS, 0]
         return int(of_properties.sum() + self._table[self._of_steps, 0])
 
     def first_states(self, without_found: Iterable[int] = ()) -> Iterator[int]:
-        """The first state of each row with a count, except the FOUND rows of the properties `without_found`."""
+        """The first state of each row whose count is not 0, except FOUND rows of the properties `without_found`."""
         left_out = {
             _row(number, EntryKind.FOUND, is_outside=outside) for number in without_found for outside in (False, True)
         }
@@ -196,7 +197,7 @@ class KernelResults:
                 self._table[row, 0] = 0
 
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
-        """Add the counts of another call; `number_of` maps the state numbers of that call to those used here.
+        """Add the counts `other`, whose states have other numbers; `number_of` maps them to the numbers used here.
 
         Of the first states of two rows, the one with the smaller number is kept.
         """

@@ -13,10 +13,10 @@ from isrcheck.models.language.model import Property, Step
 
 @dataclass(frozen=True)
 class CounterexampleToInduction:
-    """A state in which every hypothesis holds, a step, and the next state, in which the property `claim` fails.
+    """A state in which every hypothesis holds, a step, and the state after it, in which the property `claim` fails.
 
-    Cells that the unbounded abstraction lacks are None, and so is `step` for a step of the abstraction; `says`
-    describes the step.
+    `says` describes the step in words. If the step is one of the unbounded abstraction, `step` is None, and so are the
+    cells that the abstraction lacks.
     """
 
     claim: str
@@ -30,10 +30,10 @@ class CounterexampleToInduction:
 class Proof:
     """A proof that a property holds at every depth.
 
-    `lemmas` names the lemmas and the other properties that it uses. `every_length`: the proof covers all values of the
-    bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction, over
-    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of this assumption,
-    or None if an exhaustive search has shown it.
+    `lemmas` names the lemmas and the other properties that the proof uses. If `every_length`, it covers all values of
+    the bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction,
+    which for k > 1 is over paths that visit no state twice. Every proof assumes that steps stay in range: `premise` is
+    the proof of this assumption, or None if an exhaustive search has shown it.
     """
 
     prop: Property
@@ -50,7 +50,7 @@ FALSE_INITIALLY = "it is false in an initial state"
 
 @dataclass(frozen=True)
 class Attempt:
-    """A failed attempt at a proof: `why` is the reason; `counterexample` shows the step, if a step is the reason."""
+    """A failed attempt at a proof: `why` is the reason; if a step violates the property, `counterexample` shows it."""
 
     prop: Property
     every_length: bool
@@ -71,7 +71,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last failed attempt to prove the property with this name; None if no attempt failed."""
+        """The last failed attempt to prove the property with this name; None if there is no failed attempt."""
         return next((attempt for attempt in reversed(self.attempts) if attempt.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:
@@ -90,7 +90,7 @@ class Proofs:
 
 
 class Phase(Enum):
-    """A phase of proving, by the kind of proofs that it looks for."""
+    """The phases of proving, in order; each looks for another kind of proof."""
 
     EVERY_LENGTH = "every length"
     WITHIN_BOUNDS = "within bounds"

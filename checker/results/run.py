@@ -1,6 +1,7 @@
-"""The results of one search: its verdicts, what each engine adds to them, and everything as text and as an object.
+"""The results of one search: its verdicts, what further engines add to them, and everything as text and as an object.
 
-In:  an `Exploration` or a `BmcResult` with its verdicts and trace files; a `Part` from each further engine.
+In:  an `Exploration` or a `BmcResult` with its verdicts and trace files; a `Part` from each further engine (Z3, Spark,
+     proofs, ...).
 Out: a `Run`; text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md); a
      `CommandResult`, which the command prints.
 """
@@ -57,20 +58,20 @@ class Part:
 
     @property
     def counts_once(self) -> bool:
-        """Whether every step was counted once."""
+        """Whether the counts of steps are right: each step was counted once, and not several times."""
         return True
 
     @property
     def leaves_open(self) -> bool:
-        """Whether a run is undecided that would pass without this part."""
+        """Whether this part makes a run UNDECIDED that would pass without it."""
         return False
 
     def lines(self, run: Run, /) -> list[str]:
-        """The lines in the detailed results of a run."""
+        """The lines of this part in the detailed results of a run."""
         raise NotImplementedError
 
     def screen_lines(self, _run: Run, _width: int, /) -> list[str]:
-        """The lines on the screen, which shows less."""
+        """The lines of this part in the short results that a terminal of this width shows."""
         return []
 
     def undecided(self, _run: Run, /) -> str:
@@ -78,7 +79,7 @@ class Part:
         return ""
 
     def as_object(self, run: Run, /) -> Any:
-        """The object in the `--json` output."""
+        """The object of this part in the `--json` output."""
         raise NotImplementedError
 
 
@@ -90,7 +91,7 @@ WITHOUT_PARTS = {"proofs": None, "z3": None, "spark": None, "disk": None}
 
 @dataclass(frozen=True)
 class Run:
-    """One search with its results."""
+    """One search with its results: verdicts, trace files, and what further engines add."""
 
     exploration: Exploration | BmcResult
     verdicts: Sequence[Verdict]
@@ -105,7 +106,7 @@ class Run:
     """The parts of further engines, in the order in which they ran."""
 
     def part(self, kind: type[PartKind]) -> PartKind | None:
-        """The part of this kind; None if that engine did not run."""
+        """The part of this class, which one of the further engines added; None if that engine did not run."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
@@ -122,7 +123,7 @@ class Run:
 
     @property
     def counts_once(self) -> bool:
-        """Whether every step was counted once; parts of a search on Spark can count the same step several times."""
+        """Whether each step was counted once; a search on Spark can count a step several times."""
         return all(part.counts_once for part in self.parts)
 
     @property
@@ -150,7 +151,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Z3Agreement(Part):
-    """The result of Z3 for the instance that the explorer searched: the engines agree as far as both went."""
+    """What `--engine all` adds: Z3's result for the same instance, which agrees with the search as far as both went."""
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
@@ -168,7 +169,7 @@ class Z3Agreement(Part):
         return ["", self._agreement(run), *unrolled_lines(self.result)]
 
     def screen_lines(self, run: Run, width: int, /) -> list[str]:
-        """The depth to which the engines agree."""
+        """The line about the depth to which the engines agree, wrapped to this width."""
         return ["", *wrapped(self._agreement(run), width)]
 
     def _agreement(self, run: Run) -> str:
@@ -202,7 +203,7 @@ class Z3Agreement(Part):
 
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
-    """Return lines with the size, the depth, the speed and the memory of a search."""
+    """Return lines about a search: the number of states, the depth, the speed and the memory."""
     if not exploration.has_begun:
         return [f"the search did not begin: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)
@@ -250,7 +251,7 @@ def _counted(run: Run, verdict: Verdict) -> tuple[str, str]:
 
 
 def range_lines(judged: Sequence[Verdict]) -> list[str]:
-    """Return the message of the reference semantics if a value left its declared range."""
+    """Return a line with the error message and the step, if a value left its declared range; otherwise no line."""
     return [f"  {v.note} (step {v.depth})" for v in judged if v.prop is IN_RANGE]
 
 
@@ -301,7 +302,7 @@ def text(run: Run) -> str:
 
 
 def unrolled_lines(unrolled: BmcResult) -> list[str]:
-    """Return lines with the depth that Z3 has checked, and with its times."""
+    """Return lines about a search by Z3: the depth to which it checked, and the seconds for each depth."""
     if unrolled.judged < 0:
         return [f"{unrolled.solver}: no depth was checked"]
     far = "no behaviour is longer" if unrolled.exhausted else "there are longer behaviours"
@@ -327,7 +328,7 @@ def _explored(run: Run) -> list[str]:
 
 
 def verdict_line(run: Run) -> str:
-    """Return the overall verdict as one line."""
+    """Return the overall verdict of a run as one line, with the properties or the reason behind it."""
     exploration = run.exploration
     failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
@@ -392,7 +393,7 @@ def _unproved(run: Run) -> str:
 
 
 def as_object(run: Run) -> dict[str, Any]:
-    """Return the object of one run, as listed under `runs` in the `--json` output."""
+    """Return the object that stands for one run in the list `runs` of the `--json` output."""
     exploration = run.exploration
     instance = exploration.instance
     return {
@@ -457,7 +458,7 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of a command as text and as a JSON object, and its exit code."""
+    """What a command returns: its result as text and as a JSON object, and its exit code."""
 
     text: str
     content: Mapping[str, Any]

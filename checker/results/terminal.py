@@ -1,6 +1,7 @@
-"""What reports print on a terminal: tables, counts, sizes, wrapped lines, and the progress of a task.
+"""Text for a terminal: tables, counts, sizes, wrapped lines, and the progress of a task.
 
-Out: lines of text; on stderr one line that is overwritten on a terminal, otherwise a line every ten seconds.
+Out: lines of text; and on stderr the progress: on a terminal one line that is overwritten, otherwise a line every ten
+     seconds.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
 
 
 def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]:
-    """Return rows as lines of at most `widest` characters, where possible: as several tables, one below the other.
+    """Return a table as lines of at most `widest` characters, if possible: as several tables, one below the other.
 
-    Every table begins with the first column of `rows`. A table lacks the rows in which all its other cells are
-    `absent`. An empty line separates two tables.
+    Every table begins with the first column of `rows`, and has some of the other columns. Rows in which these hold only
+    the text `absent` are left out of it. An empty line separates two tables.
     """
     names, *columns = zip(*rows, strict=True)
     lines: list[str] = []
@@ -48,7 +49,7 @@ def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]
 
 
 def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
-    """Return columns in groups that are at most `room` wide, where possible; columns are two characters apart."""
+    """Divide columns into groups that fit side by side into `room` characters, if possible, with gaps of two."""
     groups: list[list[Column]] = []
     left = 0
     for column in columns:
@@ -62,7 +63,7 @@ def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Return the values of each key; keys and values keep their order."""
+    """Return, for each key of the pairs, the list of its values; keys and values keep their order."""
     groups: dict[Key, list[Value]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
@@ -92,7 +93,7 @@ def wrapped(text: str, width: int, indent: str = "", later: str = "    ") -> lis
 
 
 def width_of_output() -> int:
-    """Return the width of the terminal that stdout goes to; else a usual width."""
+    """Return the width of the terminal to which stdout goes, or WIDTH if stdout is no terminal."""
     return max(1, shutil.get_terminal_size((WIDTH, 1)).columns if sys.stdout.isatty() else WIDTH)
 
 
@@ -110,11 +111,11 @@ class ProgressLine:
         self.said = time.monotonic()
 
     def announce(self, message: str) -> None:
-        """Report that a long task has begun."""
+        """Print a message with "..." behind it, for a long task that begins."""
         print(f"{escaped(message)} ...", file=sys.stderr, flush=True)
 
     def report(self, progress: Progress) -> None:
-        """Report the progress of a search."""
+        """Print the counts of a running search as its progress."""
         rate = progress.generated / max(progress.seconds, 1e-9)
         text = (
             f"depth {progress.depth}, {progress.distinct:,} distinct, {progress.generated:,} generated ({rate:,.0f}/s),"
@@ -127,7 +128,7 @@ class ProgressLine:
         self.tell(text, progress.seconds)
 
     def tell(self, text: str, seconds: float) -> None:
-        """Report the progress of a task that has run for `seconds`."""
+        """Print `text` as the progress of a task that has run for `seconds`."""
         now = time.monotonic()
         if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return

@@ -1,4 +1,4 @@
-"""Verdicts: the conclusion of a search about a property, and the exit code that follows.
+"""Verdicts: what follows from a search for each property, and the exit code of the command.
 
 In:  an `Exploration` or a `BmcResult`, and the proofs that were found.
 Out: a `Verdict` for each property of the model, and one overall; whether two engines agree on one instance.
@@ -19,7 +19,7 @@ from isrcheck.traces.format.trace import error_of
 
 
 class Word(StrEnum):
-    """The verdicts, gravest first."""
+    """The words for verdicts, the gravest first."""
 
     VIOLATED = "VIOLATED"
     UNREACHABLE = "UNREACHABLE"
@@ -45,7 +45,7 @@ WHY_STOPPED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about one property: the verdict, its depth, and the paths that show it."""
+    """The result for one property: the verdict, the depth for which it holds, and the paths that show it."""
 
     prop: Property
     word: Word
@@ -100,8 +100,7 @@ class Verdict:
 
     @property
     def _repeated(self) -> str:
-        """A text that says to which earlier step the last step of a path returns, if the path shows an endless
-        behaviour; otherwise empty."""
+        """For a path that shows an endless behaviour: " (back to step N)" or " (stays there)"; otherwise empty."""
         path = self.path
         if path is None or path.loop is None:
             return ""
@@ -111,8 +110,8 @@ class Verdict:
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    The verdicts for the implicit properties `deadlock` and `in_range` come last, only if they are violated; the latter
-    has a note about the error. Raises AssertionError if the reference semantics does not confirm the error.
+    The verdicts on the implicit properties `deadlock` and `in_range` come last, and only if these are violated; that on
+    `in_range` has a note about the error. Raises AssertionError if the reference semantics does not confirm the error.
     """
     judged = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     ends = exploration.findings.get(DEADLOCK.name, Findings())
@@ -144,7 +143,7 @@ def refuse_contradictions(judged: Sequence[Verdict], proofs: Proofs) -> None:
 
 
 def with_proofs(judged: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
-    """The verdicts, improved by proofs. Raises AssertionError if a proof contradicts a verdict."""
+    """The verdicts, with PROVED where there is a proof. Raises AssertionError if a proof contradicts a verdict."""
     refuse_contradictions(judged, proofs)
     return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in judged]
 
@@ -157,7 +156,8 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
+    """The explorer's verdict if Z3 stopped early, at depth `judged`, for the reason `stopped`: UNDECIDED in place of
+    HOLDS, NO VIOLATION and NOT REACHED, if Z3 judges the property; all other verdicts stay."""
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
@@ -176,7 +176,7 @@ def _judge(exploration: Exploration | BmcResult, prop: Property) -> Verdict:
 
 
 def shown(prop: Property, findings: Findings, note: str = "") -> Verdict | None:
-    """The verdict on a property that a path shows: VIOLATED, REACHED or PERMITTED; None if no path was found."""
+    """The verdict that a path of the findings shows: VIOLATED, REACHED or PERMITTED; None if there is no path."""
     permitted, violations = findings.permitted if findings.permitted.count else None, findings.found
     if violations.path is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
@@ -203,7 +203,7 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
 
 
 def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
-    """The gravest of several verdicts; if the search was cut short, UNDECIDED at best."""
+    """The gravest of several verdicts; at best UNDECIDED if the search was cut short (not `is_complete`)."""
     words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged
@@ -215,7 +215,8 @@ def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
 
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
-    """The exit code for an overall verdict; with `strict`, permitted failures count as violations."""
+    """The exit code for the overall verdict `word` on the properties `found`; with `strict`, permitted failures count
+    as violations."""
     found = list(found)
     failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
     props = [verdict.prop for verdict in found if verdict.word in failing]
@@ -236,7 +237,7 @@ def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int
 
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
-    """One line for each difference in verdicts or in lengths of shortest paths, with the results of both engines."""
+    """A line for each property on which explorer and Z3 differ: in the verdict, or in the length of a shortest path."""
     # An exhaustive result counts for every depth.
     judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
     # A step from the last states may still leave a declared range.

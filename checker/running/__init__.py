@@ -1,6 +1,6 @@
-"""Runs one search or proof: prepares engines, calls them, and writes the traces of their findings.
+"""Runs one search or proof: prepares an engine, calls it, and writes traces of the failures that it found.
 
-In:  an instance of a model, and an engine.
+In:  an instance of a model, and the choice of an engine.
 Out: a `Run` (checker/results/run.py), and trace files.
 May import: reductions, results, resources, and the engines.
 """

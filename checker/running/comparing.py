@@ -1,7 +1,7 @@
-"""Searches the rows of a record one after another, and says whether the answers are those of the record.
+"""Repeats recorded searches one after another, and compares their results with the record.
 
-In:  the rows of a record, and a function that searches one of them.
-Out: a `Comparison`: the rows with their answers, those that a limit or Ctrl-C left without one, and the exit code.
+In:  the rows of a record (each describes one or a few searches and their results), and a function that searches a row.
+Out: a `Comparison`: the answer to each row, the rows that a limit or Ctrl-C left without an answer, the exit code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 
 class Answer(Protocol):
-    """The findings of the searches of a row. After an answer that Ctrl-C interrupted, no further row is searched."""
+    """The results of the searches of one row. If Ctrl-C interrupted them, no further row is searched."""
 
     @property
     def is_interrupted(self) -> bool:
@@ -24,11 +24,11 @@ class Answer(Protocol):
 
 
 class ComparedAnswer(Answer, Protocol):
-    """An answer that knows whether it is as recorded."""
+    """An answer that can say whether the results of the searches are the recorded results."""
 
     @property
     def has_difference(self) -> bool:
-        """Whether something is not as recorded."""
+        """Whether a result differs from the recorded result."""
 
     @property
     def is_undecided(self) -> bool:
@@ -37,7 +37,7 @@ class ComparedAnswer(Answer, Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures that searches found for a row, and those that are recorded, as text by name."""
+    """The answer to a row of numbers: those that the searches found (`ours`) and those recorded, as text by name."""
 
     ours: Mapping[str, str]
     recorded: Mapping[str, str]
@@ -46,7 +46,7 @@ class Figures:
 
     @property
     def has_difference(self) -> bool:
-        """Whether a figure is not as recorded."""
+        """Whether a number differs from the recorded number."""
         return self.ours != self.recorded
 
 
@@ -57,7 +57,7 @@ ComparedKind = TypeVar("ComparedKind", bound=ComparedAnswer)
 
 @dataclass
 class Comparison(Generic[RowKind, AnswerKind]):
-    """The answers to the rows of a record, in their order."""
+    """The answers to the rows of a record, in the order of the rows, and the rows without an answer."""
 
     answers: list[tuple[RowKind, AnswerKind]] = field(default_factory=list)
     unanswered: list[RowKind] = field(default_factory=list)
@@ -67,25 +67,25 @@ class Comparison(Generic[RowKind, AnswerKind]):
     is_interrupted: bool = False
 
     def differing(self: Comparison[RowKind, ComparedKind]) -> list[RowKind]:
-        """The rows whose answers are not as recorded."""
+        """The rows whose results differ from the recorded results."""
         return [row for row, answer in self.answers if answer.has_difference]
 
     def code(self: Comparison[RowKind, ComparedKind]) -> int:
-        """The exit code: 10 if something is not as recorded, 3 if something is undecided."""
+        """The exit code: 10 if a result differs from the record; else 3 if a row is unanswered or undecided; else 0."""
         if self.differing():
             return UNEXPECTED
         return UNDECIDED if self.unanswered or any(answer.is_undecided for _, answer in self.answers) else SAFE
 
     def verdict(self: Comparison[RowKind, ComparedKind]) -> str:
-        """The verdict in the object for `--json`."""
+        """The `verdict` in the `--json` output: "as recorded", "UNDECIDED" or "differs", as the exit code says."""
         return {SAFE: "as recorded", UNDECIDED: Word.UNDECIDED.value, UNEXPECTED: "differs"}[self.code()]
 
 
 def search_rows(
     rows: Iterable[RowKind], search: Callable[[RowKind], AnswerKind], *, ends_when_cut: bool = False
 ) -> Comparison[RowKind, AnswerKind]:
-    """Search one row after another. A row whose search raises CutShortError has no answer; with `ends_when_cut`, the
-    rows after it have no answer either. After Ctrl-C no further row is searched."""
+    """Search one row after another. A row whose search raises CutShortError gets no answer; with `ends_when_cut`, the
+    rows after it are not searched. After Ctrl-C, no further row is searched."""
     comparison: Comparison[RowKind, AnswerKind] = Comparison()
     has_ended = False
     for row in rows:

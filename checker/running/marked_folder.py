@@ -3,9 +3,9 @@
 In:  a folder, and the content of every file in it.
 Out: the files, and a marker file that names them.
 
-New files replace those that the marker of the folder names: all new files are first written to a temporary folder, then
-moved into place, and the remaining earlier files are deleted. Other files in the folder are not touched, and a folder
-that has other files but no marker is refused.
+New files replace the files that the marker names: first all new files are written to a temporary folder, then they are
+moved into place, and then those earlier files that were not replaced are deleted. Files that the marker does not name
+are never touched, and a folder that has files but no marker is refused.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class MarkedFolder:
     """A kind of folder: what it holds (`what`, as in "report"), the version of its files, the option that names it
     ("--report DIR").
 
-    `ours` matches the names of the files, relative to the folder. Other names in a marker file are ignored, so that
-    such files are never deleted. `folders` are the folders in it.
+    `ours` matches the paths that files may have in the folder. Other paths in a marker file are ignored, so that a
+    forged marker deletes no other files. `folders` are its subfolders.
     """
 
     what: str
@@ -48,11 +48,11 @@ class MarkedFolder:
 
     @property
     def cure(self) -> str:
-        """What a user can do if a folder is refused."""
+        """The end of a message that refuses a folder: what the user can do."""
         return f"move it away, or give another folder with {self.option}"
 
     def put(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Replace the files of an existing folder by these; index.html comes last. Raises UsageError, OSError."""
+        """Replace the files of an existing folder by `files`, index.html last. Raises UsageError, OSError."""
         earlier = self._named(folder)
         draft = draft_in(folder)
         try:
@@ -78,7 +78,7 @@ class MarkedFolder:
         return (json.dumps(content, indent=1) + "\n").encode(errors="replace")
 
     def _named(self, folder: Path) -> list[str]:
-        """Return the files that the marker of a folder lists, none without a marker. Raises UsageError, OSError."""
+        """Return the files that the folder's marker names; none if there is no marker. Raises UsageError, OSError."""
         marker = folder / self.marker
         try:
             if marker.stat().st_size > MOST_MARKER:
@@ -108,7 +108,7 @@ class MarkedFolder:
         with contextlib.closing(os.scandir(folder)) as entries:
             is_empty = all(entry.name.startswith(DRAFT) for entry in entries)
         if not is_empty and not (folder / self.marker).is_file():
-            raise UsageError(f"{folder}: contains other files, and no {self.what} of isrcheck; {self.cure}")
+            raise UsageError(f"{folder}: contains files, but no {self.what} from isrcheck; {self.cure}")
 
 
 def _write(path: Path, content: bytes) -> None:

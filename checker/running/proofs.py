@@ -1,6 +1,6 @@
-"""Proofs as a part of a run: their text, and their object.
+"""What `--prove` adds to the results of a search: the proofs and failed attempts, as text and as an object.
 
-In:  `Proofs`, with the paths by which the explorer reaches their counterexamples to induction (CTIs).
+In:  `Proofs`, and the explorer's paths to states of counterexamples to induction (CTIs).
 Out: a `Proving`, with its lines of text and its object for `--json`.
 """
 
@@ -29,7 +29,7 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class Proving(Part):
-    """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt."""
+    """Proofs and failed attempts, and facts about the counterexamples to induction (CTIs) of failed attempts."""
 
     key: ClassVar[str] = "proofs"
 
@@ -49,7 +49,7 @@ class Proving(Part):
 
     @property
     def instance(self) -> Instance:
-        """The instance of the proofs."""
+        """The instance whose properties were to be proved."""
         return self.exploration.instance
 
     @property
@@ -63,22 +63,22 @@ class Proving(Part):
         return self.stopped is not None
 
     def undecided(self, run: Run, /) -> str:
-        """The verdict line if the proofs were cut short; empty if they were not, or if a property is not judged."""
+        """The text of the verdict line if the proofs were cut short; empty if not, or if a verdict is UNDECIDED."""
         if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
             return ""
         why = WHY_STOPPED.get(self.stopped, "")
         return f"the proofs were cut short: {why}; no violation to depth {run.exploration.judged}"
 
     def lines(self, _run: Run, /) -> list[str]:
-        """The section about proofs, below an empty line."""
+        """The section about proofs, as lines of text, the first of them empty."""
         return ["", *self.report()]
 
     def screen_lines(self, run: Run, _width: int, /) -> list[str]:
-        """The lines on the screen: those of the detailed results, with the same width."""
+        """The same lines as in the detailed results, whatever the width of the terminal."""
         return self.lines(run)
 
     def report(self) -> list[str]:
-        """The section of the results about proofs, as lines of text."""
+        """The section about proofs: proofs with their scope, premises, and failed attempts with their reasons."""
         instance, proofs = self.instance, self.proofs
         when = ", found by an earlier run" if proofs.is_kept else ""
         lines = [f"proofs (Z3 {solver_version()}, {proofs.seconds:.2f} s{when})"]
@@ -135,7 +135,7 @@ class Proving(Part):
 
 
 def scope(instance: Instance, proof: Proof) -> str:
-    """Return, in words, the configurations for which a proof holds."""
+    """Return, in words, for which depths, bounds, faults and settings a proof holds."""
     entries = instance.model.entries
     values = dict(instance.configuration.items())
 
@@ -166,7 +166,7 @@ def scope(instance: Instance, proof: Proof) -> str:
 
 
 def rests_on(proof: Proof) -> str:
-    """Return, in words, the kind of a proof and its lemmas, without its premises."""
+    """Return, in words, how a property was proved: by which kind of induction, with which lemmas."""
     how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
     base = "true in every initial state, preserved by every step"
     if proof.steps > 1:
@@ -180,7 +180,7 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """Return the names of proved properties, grouped by scope and basis; one joint induction makes one group."""
+    """Return the names of proved properties, by the texts of `scope` and `rests_on`; equal texts make one group."""
     promises = promised(proofs)
     bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
 
@@ -237,12 +237,12 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
 
 
 def key_of(attempt: Attempt) -> str:
-    """Return the key of an attempt: its property, and whether the attempt was for every length."""
+    """Return a text that identifies an attempt: the property, with " for every length" if it was for every length."""
     return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
 
 
 def _table(proving: Proving, attempt: Attempt) -> list[str]:
-    """Return the state before the step of a CTI and its changes, if there is no trace of the CTI."""
+    """Return lines with the state before the step of a CTI, and what the step changes; none if the CTI has a trace."""
     counterexample = attempt.counterexample
     if counterexample is None or key_of(attempt) in proving.commands:
         return []

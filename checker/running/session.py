@@ -1,4 +1,4 @@
-"""Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
+"""Runs one engine on one instance, derives the verdicts and writes the traces; every form of `check` uses it.
 
 Out: a `Run` for each instance (checker/results/run.py); trace files.
 """
@@ -69,7 +69,7 @@ Compile = Callable[[Instance, Callable[[str], None]], Kernel]
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is ready before a search begins: the kernel, and the enumerated initial states."""
+    """What `begin` returns when a search can start: the kernel, and how long enumerating the initial states took."""
 
     kernel: Kernel
     seconds: float
@@ -79,7 +79,7 @@ class Beginning:
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
-    """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for an invalid initial state."""
+    """Enumerate the initial states and call `compiled`. Raises Spent, and ModelError for an invalid initial state."""
     seconds = enumerate_initial_states(instance, budget, progress)
     with _kept(budget):
         kernel = compiled(instance, progress.announce if progress else lambda message: None)
@@ -88,7 +88,7 @@ def begin(instance: Instance, budget: Budget, compiled: Compile, progress: Progr
 
 @contextmanager
 def _kept(budget: Budget) -> Iterator[None]:
-    """Raise Spent if the time or the memory of a command is exhausted within this context."""
+    """Raise Spent within this context when the time or the memory of the command is used up."""
     try:
         with budget.kept(), compiling_within(budget.left):
             yield
@@ -127,7 +127,7 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
 
 @dataclass(frozen=True)
 class AskedReduction:
-    """The requested reduction of a search: whether and how it visits fewer states."""
+    """The reduction that the user's options request: whether a search visits fewer states, and by which means."""
 
     is_sought: bool = False
     symmetry: bool = False
@@ -146,11 +146,11 @@ EVERY_STATE = AskedReduction()
 def reduction_for(
     needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
 ) -> AskedReduction:
-    """The reduction that the options ask for. Raises UsageError if symmetry excludes another option.
+    """The reduction that the user's options request. Raises UsageError if symmetry and an option exclude each other.
 
-    `needs` are the options that need every state: for each, the text that the user writes, whether it is chosen, and
-    what it does. `symmetry` is the text that the user writes for that option, and `is_off` whether every reduction is
-    switched off.
+    `needs` are the options that need every state: for each, how the user writes it, whether it is chosen, and what it
+    does. `symmetry` is how the user writes the option for symmetry, `is_symmetric` whether it is chosen, `is_off`
+    whether all reductions are switched off, and `visits_states` whether the engine visits states one by one.
     """
     option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
     if is_symmetric and option:
@@ -170,7 +170,7 @@ class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
     With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
-    `progress_line` makes the progress line of a subject. `seen` is a list that is not empty after Ctrl-C was pressed.
+    `progress_line` returns a progress line that begins with the given text. `seen` has an entry after Ctrl-C.
     """
 
     def __init__(
@@ -203,9 +203,9 @@ class SearchSession:
         reduction: AskedReduction = EVERY_STATE,
         **more: Any,
     ) -> Run:
-        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces.
+        """Search an instance of the model `target`, derive verdicts on its properties, and write traces of failures.
 
-        `more` are the keywords of the explorer (checker/explicit/explore.py): `only`, `want_permitted`, ...
+        `more` are further arguments of `explore` (checker/explicit/explore.py), such as `only` and `want_permitted`.
         """
         count_all = count_all or self.count_all
         exploration = self.explore(instance, limits, count_all=count_all, reduction=reduction, **more)
@@ -222,7 +222,7 @@ class SearchSession:
         reduction: AskedReduction = EVERY_STATE,
         **more: Any,
     ) -> Exploration:
-        """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
+        """Search an instance, without verdicts and traces. If a limit ends the preparations, the result is empty."""
 
         def search(kernel: Kernel, within: Limits, report: Report) -> Exploration:
             return explore(instance, within, only=only, kernel=kernel, report=report, **more)
@@ -240,7 +240,7 @@ class SearchSession:
         reduction: AskedReduction = EVERY_STATE,
         cleared: Container[tuple[str, str]] | None = None,
     ) -> Exploration:
-        """Prepare a search and run it; return an empty result if a limit is reached during the preparations."""
+        """Prepare a search and run it. If a limit is reached during the preparations, the result has no states."""
         progress = self.progress_line(subject or title(instance))
         try:
             beginning = self.begin(instance, progress, reduction, cleared)
@@ -270,8 +270,8 @@ class SearchSession:
         wanted: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
-        """Prepare the search of an instance; a resumed search clears the same cells as before (`cleared_before`).
-        Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
+        """Prepare the search of an instance: initial states, reduction, kernel. A search that continues a checkpoint
+        clears the dead cells `cleared_before`. Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
         if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
@@ -292,8 +292,8 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, without the clearings that do not pay; and the remark for a report on a reduction
-        that is not possible."""
+        """The reduction of a search, clearing only dead cells that make states equal; and a remark for a report, if the
+        declared symmetry cannot be used."""
         reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
@@ -305,7 +305,7 @@ class SearchSession:
         return partial(self.kernels.of, reduction=None if reduction == Reduction() else reduction)
 
     def find_distinct_causes(self, run: Run, most: int, target: str, traces: TraceWriter) -> Run:
-        """Find up to `most` counterexamples with different causes for every failure, and write their traces."""
+        """For each failing property, find at most `most` counterexamples with different causes, and write traces."""
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
             return run
@@ -335,7 +335,7 @@ class SearchSession:
         traces: TraceWriter,
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
-        """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError."""
+        """As `run`, with the states in files on disk. Raises UsageError."""
         cleared, explore = cleared_before(request), partial(explore_on_disk, request)
         return self._run_with_part(explore, instance, target, traces, reduction, reduction.words, cleared)
 
@@ -347,7 +347,7 @@ class SearchSession:
         traces: TraceWriter,
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
-        """Search an instance on Spark, judge the result, and write its traces."""
+        """As `run`, on Spark."""
         from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
@@ -364,7 +364,7 @@ class SearchSession:
         words: str,
         cleared: Container[tuple[str, str]] | None = None,
     ) -> Run:
-        """Search an instance with an engine that adds a part to the run; `words` are the options of the command that
+        """As `run`, with an engine (`explore`) that adds a part to the run. `words` are the options of the command that
         select the engine."""
 
         parts: list[Part] = []
@@ -399,12 +399,12 @@ class SearchSession:
         return bmc_result
 
     def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
-        """Check an instance by bounded model checking, judge the result, and write its traces."""
+        """As `run`, by bounded model checking with Z3."""
         bmc_result = self._ask_z3(instance)
         return _judged(bmc_result, target, _command(target, instance, self.limits, " --engine z3"), traces)
 
     def compare_with_z3(self, run: Run) -> Run:
-        """Check the instance of a run with Z3 as well. Raises AssertionError if the engines disagree."""
+        """Check a run's instance with Z3, too; return the run with both. Raises AssertionError if they disagree."""
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run
@@ -418,7 +418,8 @@ class SearchSession:
         return replace(run, command=command, verdicts=judged, parts=(*run.parts, Z3Agreement(bmc_result)))
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
-        """Try to prove properties, and find the counterexamples to induction whose state the search has reached."""
+        """Try to prove the properties of a run, and return the run with the proofs. Failed attempts say whether the
+        search reached the states of their counterexamples to induction."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
         if exploration.stopped == "interrupt" or not exploration.has_begun:
@@ -449,7 +450,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """Return the proofs of one phase, within `seconds`; no proofs if the earlier ones (`before`) were cut short."""
+        """Return the proofs of one phase, within `seconds`; none if an earlier phase (`before`) was cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)

@@ -1,4 +1,4 @@
-"""A simulation: random walks for bounds that are too large to search, what they found, as text and as an object.
+"""Simulation: random walks, for bounds too large for a search; the results as text and as an object.
 
 Out: a `SimulationRun` with its verdicts and trace files; lines of text, and the object (documented in docs/json.md).
 """
@@ -47,7 +47,7 @@ MOST_VALUES, MOST_LISTED = 8, 100
 
 @dataclass(frozen=True)
 class SimulationRun:
-    """A simulation, its verdicts, and its trace files."""
+    """A finished simulation, with its verdicts and trace files."""
 
     simulation: Simulation
     verdicts: Sequence[Verdict]
@@ -61,7 +61,7 @@ class SimulationRun:
 
     @property
     def word(self) -> Word:
-        """The gravest verdict; never better than UNDECIDED, unless something fails."""
+        """The overall verdict: VIOLATED if a property is violated, otherwise UNDECIDED."""
         words = {verdict.word for verdict in self.verdicts}
         return Word.VIOLATED if Word.VIOLATED in words else Word.UNDECIDED
 
@@ -69,7 +69,7 @@ class SimulationRun:
 def simulated(
     instance: Instance, target: str, request: SimulationRequest, session: SearchSession, traces: TraceWriter
 ) -> SimulationRun:
-    """Walk through an instance of the model `target`, shorten the failures found, and write traces. Raises Spent."""
+    """Take random walks through an instance of model `target`; shorten and write paths to failures. Raises Spent."""
     limits = session.limits
     command = (
         f"{command_of(target, instance, None, deadlock=limits.deadlock)}"
@@ -95,14 +95,14 @@ def simulated(
 
 
 def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
-    """The exit code of a simulation: that of the failures, or that of an undecided search."""
+    """The exit code of a simulation: that of a search with the same failures; without failures, that of UNDECIDED."""
     failures = (Word.VIOLATED, Word.PERMITTED) if strict else (Word.VIOLATED,)
     failing = [verdict for verdict in result.verdicts if verdict.word in failures]
     return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
 
 
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the typed weights of actions. Raises UsageError for an unknown action, or one with two weights."""
+    """Return the typed weights other than 1, by action. Raises UsageError for an unknown action, or two weights."""
     names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:
@@ -116,7 +116,7 @@ def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str
 def _shorten(
     simulation: Simulation, kernel: Kernel, session: SearchSession, tell: Callable[[str, float], None]
 ) -> dict[str, int]:
-    """Shorten the paths of a simulation in place; return their lengths before. Raises KeyboardInterrupt."""
+    """Shorten the paths to failures in place; return, by property, the length before. Raises KeyboardInterrupt."""
     instance = simulation.instance
     depths: dict[str, int] = {}
     props = {prop.name: prop for prop in (*instance.properties, DEADLOCK, IN_RANGE)}
@@ -134,7 +134,7 @@ def _shorten(
 
 
 def text(run: SimulationRun) -> str:
-    """Return the report; its last line is the verdict."""
+    """Return the results of a simulation as text, whose last line is the verdict."""
     simulation = run.simulation
     instance = simulation.instance
     starts = counted(len(instance.initial_states), "initial state")
@@ -189,7 +189,7 @@ def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
 
 
 def _value_lines(simulation: Simulation) -> list[str]:
-    """Return the values that each field had; fields that had all their values are only counted."""
+    """Return a line for each field that had not all declared values in the walks, and one that names the others."""
     every = [name for name, values in simulation.values.items() if not values.missing]
     rows = [
         [name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)]
@@ -227,7 +227,7 @@ def _spelled(simulation: Simulation, name: str, values: Sequence[int]) -> str:
 
 
 def verdict_line(run: SimulationRun) -> str:
-    """Return the line that says what the walks found."""
+    """Return the verdict as a line of text: VIOLATED, with the properties; or UNDECIDED, with the number of walks."""
     simulation = run.simulation
     failing = [verdict for verdict in run.verdicts if verdict.word is Word.VIOLATED]
     if failing:
@@ -239,7 +239,7 @@ def verdict_line(run: SimulationRun) -> str:
 
 
 def as_object(run: SimulationRun) -> dict[str, Any]:
-    """Return the object of the simulation."""
+    """Return the simulation as the object for `--json`."""
     simulation, instance = run.simulation, run.simulation.instance
     return {
         **identity_of(instance),

@@ -1,7 +1,7 @@
 """Writes the trace files of a search or a proof.
 
 In:  verdicts with their paths, and counterexamples to induction (CTIs).
-Out: certified trace files, or the reason why a file could not be written.
+Out: trace files, each checked step by step in plain Python; or the reason why a file could not be written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SAMPLE = 2000
 
 
 class TraceWriter:
-    """Writes certified traces to a folder; if `folder` is None, no files are written.
+    """Writes traces, each checked step by step in plain Python, to a folder; if `folder` is None, writes no files.
 
     `failure` is the message of the first write error, which does not end the command. `shortest` maps each failing
     property to its shortest trace, written or not.
@@ -42,8 +42,8 @@ class TraceWriter:
     def write(
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
-        """Write a trace for every violation and permitted failure; returns the files by property. The traces name the
-        `command` that found them; without it, they name the command of a search."""
+        """Write a trace for every violation and permitted failure; returns the files by property. The traces name
+        `command` as the command that found them, or without it the shortest search that finds the failure."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
@@ -57,7 +57,7 @@ class TraceWriter:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace and return its path; None without a folder, or if this or an earlier write failed."""
+        """Write a trace and return its path; None if there is no folder, or this or an earlier write failed."""
         try:
             return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:
@@ -65,7 +65,7 @@ class TraceWriter:
             return None
 
     def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
-        """Write a trace for every cause, unless `files` already has that trace; returns the causes with their files."""
+        """Write a trace for every cause, unless it is one of `files`, written before; returns the causes with files."""
         there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
         examples = []
         for example in different.found:
@@ -76,7 +76,8 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every CTI with a complete state; find the CTIs that are reachable, and false lemmas."""
+        """Write a trace for every CTI whose state has all cells; find out which of these states the search reached, and
+        in which reached states lemmas are false. Returns the proofs with all this."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
@@ -130,7 +131,7 @@ def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) 
 
 
 def _identity(trace: Trace) -> tuple[object, ...]:
-    """Return the identity of a trace, which does not depend on the command that found the trace."""
+    """Return what identifies a trace: property, verdict, first state and steps, but not the command that found it."""
     return trace.property_name, trace.verdict, trace.states[0], trace.steps
 
 

@@ -108,7 +108,7 @@ def test_each_question_is_looked_up_once(monkeypatch):
     ("words", "message"),
     [
         ("atlas", "atlas writes a folder of pages; name the folder with -o, as in: isrcheck atlas -o DIR"),
-        ("atlas -o full", f"full: contains other files, and no atlas of isrcheck; {folder.ATLAS.cure}"),
+        ("atlas -o full", f"full: contains files, but no atlas from isrcheck; {folder.ATLAS.cure}"),
         ("atlas -o file.txt", "file.txt: not a folder; name a folder with -o DIR"),
         ("atlas -o file.txt/pages", "file.txt/pages: Not a directory; give another folder with -o DIR"),
         ("atlas kafka -o new", "kafka: atlas takes no model; leave it out, as in: isrcheck atlas -o DIR"),

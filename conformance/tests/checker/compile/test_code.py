@@ -328,7 +328,7 @@ def separates_otherwise(code: Code, a: Value, b: Value) -> None:
 @pytest.mark.parametrize(
     ("build", "kind", "says"),
     [
-        (asks_a_value, TypeError, "not known while the code is built"),
+        (asks_a_value, TypeError, "that code computes later"),
         (goes_on_behind_the_end, AssertionError, "the code has ended here"),
         (separates_otherwise, AssertionError, "directly behind"),
     ],

@@ -397,7 +397,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2",
-            "the graph has 3 states, more than the limit of 2; give a smaller --bound (0: 1 state),"
+            "the graph has 3 states, and the limit is 2; give a smaller --bound (0: 1 state),"
             " fold states by some fields, as in --fold light, or raise the limit with --at-most 3",
         ),
         (
@@ -407,12 +407,12 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
-            "the graph has more than 218,297 states, more than the limit of 300; give a smaller --bound (2: 142"
+            "the graph has more than 218,297 states, and the limit is 300; give a smaller --bound (2: 142"
             " states), fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most N",
         ),
         (
             "graph kafka --protocol 2.1 --bound 6 -o x.html",
-            "the graph has 13,782 states, more than the limit of 300; give a smaller --bound (2: 157 states),"
+            "the graph has 13,782 states, and the limit is 300; give a smaller --bound (2: 157 states),"
             " fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most 13782",
         ),
     ],
@@ -432,7 +432,7 @@ def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path, m
     assert (code, out) == (
         UNDECIDED,
         "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
-        " give a smaller --bound, or a higher limit\n",
+        " give a smaller --bound, or raise the limit with --memory or --seconds\n",
     )
     assert files(tmp_path) == []
 

@@ -449,7 +449,7 @@ DAMAGED = "isrcheck-report.json: damaged, or not written by isrcheck"
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("other.txt", "mine", "DIR: contains other files, and no report of isrcheck"),
+        ("other.txt", "mine", "DIR: contains files, but no report from isrcheck"),
         ("isrcheck-report.json", "{", DAMAGED),
         ("isrcheck-report.json", "[]", DAMAGED),
         ("isrcheck-report.json", '{"isrcheck": "report", "version": 2, "files": []}', "written by a newer isrcheck"),

@@ -88,7 +88,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(file: Path, mode: int, ab
     folder = file.parents[above]
     folder.chmod(mode)
     assert kept(file) is None
-    assert why_not_kept(file) == f"others can write to {folder}; chmod go-w {folder}, or {CURE}"
+    assert why_not_kept(file) == f"other users can write to {folder}; run chmod go-w {folder}, or {CURE}"
     keep(file.with_name("two.o"), b"more")
     assert not file.with_name("two.o").exists()
     folder.chmod(0o755)
@@ -136,7 +136,7 @@ def test_links_below_the_cache_are_not_followed(file: Path, tmp_path: Path) -> N
     folder = file.parent.rename(tmp_path / "kernels")
     file.parent.symlink_to(folder)
     assert kept(file) is None
-    assert why_not_kept(file) == f"{file.parent} is a link; remove it, or {CURE}"
+    assert why_not_kept(file) == f"{file.parent} is a symbolic link; remove it, or {CURE}"
 
 
 def test_the_cache_itself_may_be_a_link(file: Path, tmp_path: Path) -> None:
@@ -176,7 +176,8 @@ def test_a_cache_that_others_can_write_to_is_reported_once(tmp_path: Path) -> No
     for _ in range(2):
         code, _, err = check(tmp_path)
         assert (code, err) == (0, (
-            f"compiling model (uncached: others can write to {tmp_path}/cache; chmod go-w {tmp_path}/cache, or {CURE})"
+            f"compiling model (uncached: other users can write to {tmp_path}/cache; run chmod go-w {tmp_path}/cache,"
+            f" or {CURE})"
             " ...\n"
         ))  # fmt: skip
     assert list((tmp_path / "cache").iterdir()) == []

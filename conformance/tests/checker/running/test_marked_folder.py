@@ -89,7 +89,7 @@ def test_only_files_with_names_of_this_kind_are_deleted(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("marker", "says"),
     [
-        (None, "contains other files, and no album of isrcheck; move it away, or give another folder with --album DIR"),
+        (None, "contains files, but no album from isrcheck; move it away, or give another folder with --album DIR"),
         ("[]", "damaged, or not written by isrcheck"),
         ('{"isrcheck": "atlas", "version": 1, "files": []}', "damaged, or not written by isrcheck"),
         ('{"isrcheck": "album", "version": "1", "files": []}', "damaged, or not written by isrcheck"),
