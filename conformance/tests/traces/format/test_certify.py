@@ -151,7 +151,7 @@ AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
         ("weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
         ("weak_isr", REACHED, f"weak_isr is VIOLATED {AT_THE_END} REACHED"),
         ("weak_isr", HOLDS, f"weak_isr is VIOLATED {AT_THE_END} HOLDS ON THIS PATH"),
-        ("weak_isr", "SAFE", f"unknown verdict SAFE; there are: {', '.join(VERDICTS)}"),
+        ("weak_isr", "SAFE", f"unknown verdict SAFE; the verdicts are: {', '.join(VERDICTS)}"),
         ("weak_isr", None, "it has a property without a verdict, or a verdict without a property"),
     ],
 )
