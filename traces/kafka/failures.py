@@ -148,7 +148,7 @@ def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
     verb = "joins" if change.is_joining else "leaves"
     proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {verb} the ISR"
     if change.dropped is None:
-        outcome = f"that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)"
+        outcome = f"that change was pending, so broker {change.broker} could be in the controller's ISR (MAXIMAL_ISR)"
     else:
         reason = _reason(timeline, change.leader, change.dropped)
         outcome = f"the leader dropped that change {timeline.when(change.dropped)}{reason}"

@@ -253,10 +253,10 @@ def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord
 
 @action(shows="{record} at {leader}")
 def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
-    """The leader remembers another record with the number of this one, from before the producer began from 0. It
-    appends nothing, and answers with success, because the other record is below its high watermark.
+    """The leader remembers another record with this record's number, from before the producer began from 0 again. The
+    leader appends nothing, and answers with success, because the other record is below its high watermark.
 
-    An answer that waits for the high watermark is left out: then the request comes later.
+    Not modelled: the request comes before that record is below the high watermark, and the answer waits for this.
     """
     require(checks_sequences(s, leader))
     require(may_be_sent(s, record))
@@ -356,10 +356,10 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader tells where the policy continues, if the policy is not none.
+    """The leader answers at which offset auto.offset.reset lets a consumer continue; with `none`, no offset does.
 
-    Since 2.2 a new leader does not tell the end of its log before its high watermark has reached the start of its epoch
-    (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
+    Since 2.2 a new leader does not report the end of its log before its high watermark has reached the start of its
+    epoch (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
     Partition.fetchOffsetForTimestamp.
     """
     return s.auto_offset_reset == AutoOffsetReset.EARLIEST or (
@@ -371,8 +371,8 @@ def can_reset(s, leader):
 def reset_position(s, consumer, leader):
     """Continue at the beginning or at the end, as auto.offset.reset says. Kafka: OffsetFetcher, ListOffsets.
 
-    The leader epoch at the new position counts as unknown until the next record, although ListOffsets tells it. The end
-    of the log, from which the lag is computed, is that of the last fetch until the next one.
+    The leader epoch at the new position counts as unknown until the next record, although ListOffsets has it. The end
+    of the log, from which the lag is computed, stays that of the last fetch until the next fetch.
     """
     if s.auto_offset_reset == AutoOffsetReset.EARLIEST:
         s.position[consumer] = s.log_start_offset[leader]
@@ -383,7 +383,7 @@ def reset_position(s, consumer, leader):
 
 
 def is_truncated(s, consumer, leader):
-    """By the leader's answer, its log lacks the last record that the consumer has read."""
+    """By the leader's answer, the leader's log lacks the last record that the consumer has read."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and (
         has_common_prefix(s, consumer, leader)
@@ -393,7 +393,7 @@ def is_truncated(s, consumer, leader):
 
 
 def has_common_prefix(s, consumer, leader):
-    """By the leader's answer, the epoch of the last record that the consumer has read ends before its position."""
+    """By the leader's answer, the epoch of the consumer's last record ends before the consumer's position."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and is_answered(s, leader, epoch) and end_offset_for(s, leader, epoch) < s.position[consumer]
 

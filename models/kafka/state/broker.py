@@ -76,7 +76,7 @@ def min_insync_replicas_after(s, changes):
 
 
 def known_min_insync_replicas(s, broker):
-    """min.insync.replicas as far as the broker has read the metadata log."""
+    """The value of min.insync.replicas in that part of the metadata log which the broker has read."""
     return (
         min_insync_replicas_after(s, s.min_isr_changes_read[broker]) if s.min_isr_changes > 0 else s.min_insync_replicas
     )
@@ -95,8 +95,8 @@ def effective_min_insync_replicas(s, leader):
 
 
 def present_min_insync_replicas(s):
-    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most the value
-    that every running broker knows."""
+    """The value of min.insync.replicas at the end of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, it is at
+    most the smallest value that a running broker knows."""
     present = min_insync_replicas_after(s, s.min_isr_changes - s.min_isr_changes_left)
     if s.RAISED_MIN_ISR_AWAITS_BROKERS:
         for r in range(s.replicas):
@@ -106,8 +106,8 @@ def present_min_insync_replicas(s):
 
 
 def counted_replicas(s):
-    """The replicas that limit the controller's min.insync.replicas: those of partition 0 of the topic, with those that
-    are being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    """The number of replicas, the maximum of the controller's min.insync.replicas: those of partition 0 of the topic,
+    or of this partition, added and leaving ones included. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -394,8 +394,8 @@ def advance_high_watermark(s, leader):
     never falls.
 
     Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
-    With HW_WAIT, caught-up replicas outside the ISR also hold it back; without it, any of them may be slow, and they do
-    not. An unknown offset (-1) stops it.
+    With HW_WAIT, caught-up replicas outside the ISR hold it back as well; without HW_WAIT, they never do, because any
+    of them may be slow. An unknown offset (-1) of a replica that counts stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
@@ -423,7 +423,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """Record the event for which the producer waits after an append: the high watermark with acks=all, or none."""
+    """After an append, the producer waits for the high watermark (acks=all), or the record is acknowledged at once."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:
@@ -452,7 +452,7 @@ def is_pending(s, leader):
 
 
 def may_propose(s, leader):
-    """No change is pending, and no request is outstanding, which could belong to a change that was dropped."""
+    """No change is pending, and no request is outstanding, not even one of a change that was dropped."""
     return (
         presumes_leadership(s, leader)
         and not is_pending(s, leader)
