@@ -360,7 +360,7 @@ def only_leaders_remember_followers(s):
 
 @lemma(applies=has_zookeeper)
 def elections_are_announced(s):
-    """The announcement of an election stays while a running broker has not heard of it; its ISR contains the leader.
+    """An announced election stays announced while a running broker has not heard of it; its ISR contains its leader.
 
     The last announcement names the controller's leader.
     """
@@ -782,7 +782,7 @@ def fetches_end_with_the_epoch(s):
     """A follower has at most one outstanding fetch: at its leader, from its current log end.
 
     While the fetch is parked, the leader leads the follower's epoch and has everything that the follower has. A broker
-    that hears of another epoch, or goes down, abandons its fetch. Fields without meaning are cleared.
+    that hears of another epoch, or goes down, abandons its fetch. Without a fetch, the fields about it are cleared.
     """
     return all(
         not s.is_truncating[follower]
@@ -992,7 +992,8 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, which is empty.
+    """A cache has every epoch of its log, at an entry of that epoch, and at most one more, a last epoch without
+    entries.
 
     A leader's cache has the leader's own epoch.
     """
@@ -1113,7 +1114,7 @@ def is_known_to_hold(s, follower, leader, epoch, offset):
 
 
 def may_commit_with(s, leader, epoch, choice, offset):
-    """Every member of this ISR is known to hold the leader's entry at this offset, or may still fetch it."""
+    """Every member of the ISR `choice` is known to hold the leader's entry at this offset, or may still fetch it."""
     return is_choice(s, leader, epoch, choice) and all(
         r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
         for r in range(s.replicas)
@@ -1136,8 +1137,8 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """A known offset lies within the leader's log; a running follower with a known offset has been in the leader's
-    epoch, or in an earlier epoch from which the leader kept its knowledge."""
+    """A follower's offset that a leader knows lies within the leader's log; the follower, if it runs, has been in the
+    leader's epoch, or in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]

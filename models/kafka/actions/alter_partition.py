@@ -61,8 +61,8 @@ def holds_log_start(s, leader, follower):
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and everything from before the
-    leader's epoch."""
+    """The leader may propose the follower for the ISR: the follower holds all that the leader has exposed, and
+    everything from before the leader's epoch. Kafka: Partition.needsExpandIsr."""
     return (
         may_propose(s, leader)
         and not s.isr[leader][follower]
@@ -235,7 +235,7 @@ def follower_takes_high_watermark_first(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} from {leader}")
 def follower_truncates(s, follower: Replica, leader: Replica):
-    """The follower truncates to where the answered epoch ends in both logs, and fetches again.
+    """The follower truncates to where the epoch in the diverging response ends in both logs, and fetches again.
 
     Kafka: AbstractFetcherThread.truncateOnFetchResponse.
     """

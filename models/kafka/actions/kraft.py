@@ -318,7 +318,7 @@ def is_unread(s, broker, partition_epoch):
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """A broker applies a later record, and may skip those before it: they reach it as one change.
+    """A broker applies a later record, and may skip those before it: it gets all of them as one change.
 
     In a new leader epoch it begins to lead or to follow; in the same one, a leader adopts the ISR, and a follower goes
     on. Kafka: TopicDelta.localChanges, Partition.makeLeader, makeFollower.
@@ -809,8 +809,8 @@ def changes_record_unregistered(s, broker):
 
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
-    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced; the ELR keeps
-    it, although Kafka's comment says otherwise. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
+    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced, but stays in
+    the ELR, despite a comment in Kafka's code. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
     require(s.unregistrations > 0)
     require(s.unregistrations_left > 0)
     require(not s.is_up[broker])
@@ -866,7 +866,7 @@ def stop_with_fetch_on_its_way(s, follower, leader):
 
 @action(shows="{follower} from {leader}")
 def broker_crashes_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
-    """The process dies; its last fetch is still on its way. What it had written stays written."""
+    """The follower's process dies while its last fetch is on its way. Its log keeps what was written."""
     require(s.crashes_left > 0)
     require(s.late_fetches_left > 0)
     require(may_leave_fetch(s, follower, leader))
@@ -957,7 +957,7 @@ def may_join_by_former_state(s, leader, follower):
 
 @action(shows="{leader} from {follower}")
 def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader notes the offset of a fetch that it has checked before, whatever it has become in between.
+    """The leader notes the offset of a fetch that it has checked before, even if its epoch or role has changed since.
 
     Kafka: Partition.updateFollowerFetchState, maybeExpandIsr.
     """
@@ -979,7 +979,7 @@ def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 @action(shows="{follower} from {leader}")
 def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftReplica):
-    """The follower finds the answer to be of its epoch, and notes what to truncate.
+    """The follower finds that a diverging response is of its leader epoch, and notes where to truncate.
 
     Kafka: AbstractFetcherThread.processFetchRequest.
     """
@@ -995,7 +995,7 @@ def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftRep
 
 
 def held_shared_end_offset(s, follower):
-    """The end of the common beginning of both logs, as in alter_partition.py, by the answer that the follower holds."""
+    """The offset at which the common beginning of both logs ends, by the response that the follower has noted."""
     epoch = s.held_epoch[follower]
     end_offset = s.held_end_offset[follower]
     if not is_answered(s, follower, epoch):

@@ -127,7 +127,7 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
 def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     """DeleteRecords: the log start moves up, at most to the high watermark; followers learn of it from responses.
 
-    Kafka: Partition.deleteRecordsOnLeader, since 0.11. It does not depend on an epoch: a new leader may not know of it.
+    Kafka: Partition.deleteRecordsOnLeader, since 0.11. A deletion belongs to no epoch: a new leader may not know of it.
     """
     require(s.delete_records_left > 0)
     require(presumes_leadership(s, leader))

@@ -148,7 +148,7 @@ def send(s, record):
 
 
 def expected_sequence(s):
-    """The number behind the last record of the epoch that was acknowledged (TransactionManager.isNextSequence)."""
+    """The sequence number behind the last acknowledged record of the epoch (TransactionManager.isNextSequence)."""
     expected = 0
     for record in range(s.records):
         if s.has_sequence[record] and s.acknowledged[record]:
@@ -163,8 +163,8 @@ def may_know_leader(s, leader):
 
 
 def hear_of_leader(s, leader):
-    """The producer is assumed to know the leader's epoch; its metadata could still be of an earlier one, in which the
-    same broker led."""
+    """From now on, the producer knows the leader's epoch. (Assumed: its metadata could still be of an earlier epoch, in
+    which the same broker led.)"""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
@@ -360,7 +360,7 @@ def is_mistaken(s, r, record):
 
 
 def cut_producer_state(s, r, end_offset):
-    """The log is cut at `end_offset`, or loaded: the state is rebuilt from the last snapshot and the log behind it.
+    """The log is cut at `end_offset`, or loaded: producer state is rebuilt from the last snapshot and the log after it.
 
     A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
     Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
@@ -379,9 +379,8 @@ def cut_producer_state(s, r, end_offset):
 
 
 def delete_producer_records(s, r, log_start_offset):
-    """Records below `log_start_offset` are about to be deleted; since 2.5 their producer is remembered (KAFKA-7190).
-
-    A snapshot that does not lie above the log start will never be loaded.
+    """Update the producer's state before records below `log_start_offset` are deleted; since 2.5 a broker still knows
+    their producer (KAFKA-7190). A snapshot that is not above the log start will never be loaded.
     """
     if s.enable_idempotence:
         if s.producer_snapshots > 0 and s.snapshot_offset[r] <= log_start_offset:

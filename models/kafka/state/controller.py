@@ -62,7 +62,7 @@ def starts_epoch_of_nobody(s, leaving):
 
 
 def changes_record(s, leaving):
-    """The record changes when this broker is fenced or shuts down."""
+    """The controller's record of the partition changes when this broker is fenced or shuts down."""
     return leaves_isr(s, leaving) or starts_epoch_of_nobody(s, leaving)
 
 
@@ -219,7 +219,7 @@ def may_lack_others(s, adding, removing):
 
 
 def is_complete_at_once(s, target: ReplicaSet):
-    """A request for these replicas needs no further member of the ISR."""
+    """A reassignment to these replicas is complete at once: it needs no further member of the ISR."""
     return is_complete(
         s,
         sum(1 for r in range(s.replicas) if will_be_adding(s, target, r)),
@@ -329,7 +329,7 @@ def is_out_of_service(s, broker):
 
 
 def may_be_last_known_leader(s, r, leaving):
-    """4.0 elects the last known leader even if it is down, or is just registering (KAFKA-19522)."""
+    """The broker is the last known leader, and active, or in 4.0 even down or just registering (KAFKA-19522)."""
     return s.last_known_leader == r and ((is_active(s, r) and r != leaving) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
 
 

@@ -258,7 +258,7 @@ class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermar
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
-    """A replica whose flushed records are distinguished from the others."""
+    """A replica for which the model has the offset up to which its log is flushed."""
 
 
 def reassigns(configuration: Configuration):
@@ -287,11 +287,11 @@ MIN_ISR = between(0, "replicas")
 
 
 class MinInsyncReplicas(Domain, size=lambda c: (c.replicas + 1) * (has_kraft(c) and c.min_isr_changes > 0)):
-    """A value of min.insync.replicas."""
+    """A value to which min.insync.replicas is changed."""
 
 
 class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
-    """A metadata record with an assignment."""
+    """A metadata record, in a cluster in which the assignment of the partition can change."""
 
 
 class SplitReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.FETCH_IS_SPLIT)):
@@ -347,7 +347,7 @@ class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) e
 
 
 class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
-    """A metadata record."""
+    """A metadata record of a KRaft controller, by its partition epoch."""
 
 
 class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_partitions(c) and not has_kraft(c))):
