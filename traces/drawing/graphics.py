@@ -353,7 +353,7 @@ class Drawing:
         return element("g", box, text, class_=f"mark {mark.kind}")
 
     def _within(self, middle: float, characters: int) -> float:
-        """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
+        """The position nearest to `middle` at which a text of this many characters stays inside the drawing."""
         half = characters * GLYPH / 2 + 2
         fits = self.width > LABEL_WIDTH + 2 * half
         return max(LABEL_WIDTH + half, min(middle, self.width - half)) if fits else middle
@@ -443,7 +443,7 @@ def _cross(left: float, box: Box) -> Element:
 
 
 def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
-    """The file of a drawing. Screen readers read its title and its description."""
+    """Return the SVG file of a drawing, with a title and a description for screen readers."""
     scene, positions = drawing.scene, [*positions]
     caption = ", ".join(part for part in (scene.caption, scene.subtitle) if part)
     heading, top = _heading(drawing, caption)

@@ -25,7 +25,7 @@ FOREIGN_CHARACTERS = 76
 
 
 def scene_of(trace: Trace | ForeignTrace) -> Scene:
-    """Return the scene of a trace."""
+    """Return the scene of a trace: its lanes, messages and states as data for drawings."""
     if isinstance(trace, ForeignTrace):
         return _foreign_scene(trace)
     instance = trace.instance

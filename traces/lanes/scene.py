@@ -60,7 +60,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message between two lanes, given by their numbers."""
+    """A message from the lane with the number `source` to the lane with the number `target`."""
 
     source: int
     target: int

@@ -45,7 +45,7 @@ Paint = Callable[[str], str]
 
 
 def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, narrower: int = 0) -> list[str]:
-    """Return the table, with the titles in its first line; `paint` colours the columns after the step.
+    """Return the table, with the titles in its first line; `paint` colours the columns to the right of the steps.
 
     `narrower` is the number of characters to save by breaking steps and titles into lines, as far as possible.
     """
@@ -62,7 +62,7 @@ def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, 
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:
-    """The lines of a step, broken between words, including the words of the action's name."""
+    """Break the text of a step into lines: between words, or after an underscore of the action's name."""
     lines = [""]
     for word in re.split(r"(?<=[_ ])", text):
         if lines != [""] and len(f"{lines[-1]}{word}".rstrip()) > width:

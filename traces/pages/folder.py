@@ -1,4 +1,4 @@
-"""A folder of pages: refuses a folder that has files, and writes the pages into it."""
+"""Writes pages into a new or empty folder; a folder that has files is refused, unless they may be replaced."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _settings(instance: Instance) -> dict[str, str]:
 
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
-    """A state as text, cell by cell, which can be compared with states of other sizes."""
+    """A state as the texts of its cells by name, so that it can be compared with states that have other cells."""
     instance, cells = trace.instance, trace.state_at(position)
     return spelled_at(instance, cells, range(len(cells)))
 
