@@ -119,7 +119,7 @@ class Trace:
 def property_of(instance: Instance, name: str) -> Property:
     """Return the property or lemma of this name, or one of the implicit properties `in_range` and `deadlock`.
 
-    Raises UsageError if there is none, or if it does not apply to this configuration.
+    Raises UsageError if no property has the name, or if it does not apply to this configuration.
     """
     declared = {prop.name: prop for prop in (*instance.model.properties, *instance.model.lemmas)}
     prop = {**declared, IN_RANGE.name: IN_RANGE, DEADLOCK.name: DEADLOCK}.get(name)

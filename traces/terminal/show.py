@@ -253,7 +253,7 @@ class StateExpression:
     """The field from which all values of the expression come, if that is one field."""
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError if there is none, as when an index is out of range;
+        """Return the value in a state, as text. Raises UsageError if it has no value, as when an index is out of range;
         the message calls the state `where`."""
         try:
             value: Any = self.instance.python(self.function)(State(self.instance, cells))

@@ -287,8 +287,8 @@ class Walk:
         ]
 
     def turned(self) -> PropertyStatus | None:
-        """The first property that became VIOLATED in the last step, for the first time in the walk; if there is none,
-        the first that became PERMITTED; otherwise None."""
+        """The first property that became VIOLATED in the last step, for the first time in the walk; otherwise the first
+        that became PERMITTED; or None."""
         now = [status for status in self.statuses() if status.verdict in BROKEN and status.first == self.position]
         return min(now, key=gravity, default=None)
 

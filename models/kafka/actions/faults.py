@@ -13,7 +13,7 @@ from isrcheck.models.language import action, require
 
 
 def is_kept(s, broker, end_offset):
-    """A loss of power may keep the log up to `end_offset`, and no more: it keeps at least what is flushed; where the
+    """A loss of power may keep the log just up to `end_offset`: it keeps at least what is flushed; where the
     model has no flushed offset, any entry may be lost."""
     if has_flushed_point(s):
         return s.flushed_offset[broker] <= end_offset

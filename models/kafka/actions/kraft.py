@@ -129,7 +129,7 @@ def controller_fences_broker(s, broker: KraftReplica):
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected or, if there is none, one of the ELR.
+    """The session of the leader expires: another member of the ISR is elected, or, if the ISR is empty, one of the ELR.
 
     A leader that restarted before it was fenced, and is fenced now, is replaced when any member of the ISR is fenced.
     Kafka: ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
