@@ -253,8 +253,8 @@ class StateExpression:
     """The field from which all values of the expression come, if that is one field."""
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError if it has no value, as when an index is out of range;
-        the message calls the state `where`."""
+        """Return the value in a state, as text. Raises UsageError where the expression has no value, as with an
+        index out of range; the message calls the state `where`."""
         try:
             value: Any = self.instance.python(self.function)(State(self.instance, cells))
         except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
