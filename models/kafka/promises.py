@@ -680,7 +680,7 @@ def a_zombie_acknowledges(before, after):
 
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
+    """A fetch brings a follower into the ISR; since 2.8, the leader's AlterPartition request after the fetch does."""
     return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )

@@ -231,7 +231,7 @@ def is_of_epoch(s, numbering):
 
 
 def former_sequence(s, numbering, record):
-    """The sequence number of the record in an earlier numbering."""
+    """The sequence number that the record had in an earlier numbering, before the producer began from 0 again."""
     return sum(
         1
         for former in range(s.producer_epochs - 1)
