@@ -725,7 +725,7 @@ def reproduction(
 
 
 def _is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command runs only isrcheck's programs, with only these options, and has nothing that a shell expands."""
+    """Whether a command runs only isrcheck's programs, with only these options, and nothing that a shell expands."""
     try:
         words = shlex.split(command)
     except ValueError:
