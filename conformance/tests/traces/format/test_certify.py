@@ -84,7 +84,7 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         steps = true.steps[:dropped] + true.steps[dropped + 1 :]
         states = true.states[: dropped + 1] + true.states[dropped + 2 :]
         refused(replace(true, steps=steps, states=states))
-        assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
+        assert refused(replace(true, steps=steps)).endswith(f"states, which do not fit {true.length - 1} steps")
 
 
 @pytest.mark.sampled
