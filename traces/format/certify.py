@@ -132,7 +132,9 @@ def _certify_verdict(trace: Trace) -> None:
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind not in INDUCTIVE or trace.length == 0 or verdicts[-1] is None or any(verdicts[:-1]):
-            raise FalseTraceError(f"{prop.name} does not become false in the last step, as {NOT_INDUCTIVE} says")
+            raise FalseTraceError(
+                f"{prop.name} does not become false in the last step, but the trace says {NOT_INDUCTIVE}"
+            )
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:

@@ -759,7 +759,9 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         document = parse_document(read_text(path))
         header = header_of(document)
         if model_file is None and header.file is not None:
-            raise UsageError(f"its model is the file {header.file}, which is not loaded; pass its path as `model_file`")
+            raise UsageError(
+                f"its model is the file {header.file}, which is not loaded automatically; pass its path as `model_file`"
+            )
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
