@@ -1,5 +1,5 @@
 """Kafka's replication of one partition, in several generations: generations.py has its `MODEL`.
 
-Code that needs only the values of the model's switches, or the library of known failures, does not import
-generations.py.
+Importing generations.py assembles the model; the values of the switches, and the library of known failures, can be
+imported without it.
 """

@@ -1,8 +1,8 @@
 """Lemmas: invariants that Kafka does not promise, but that the proofs of its promises need.
 
 Each lemma says in Kafka's terms why a promise holds. Together with the promises they are inductive: true initially, and
-preserved by every step (checker/proofs/prove.py). First come lemmas about offsets in logs of any length, then those
-about roles, elections and the ISR (which the record of a KRaft controller replaces), then logs, then commits.
+preserved by every step (checker/proofs/prove.py). First come lemmas about offsets in logs of any length; then those
+about roles, elections and the ISR, or, with KRaft, about the controller's records; then logs, then commits.
 """
 
 from isrcheck.models.client_settings import Acks
@@ -44,7 +44,7 @@ from isrcheck.models.language import NONE, lemma
 
 @lemma(applies=lambda configuration: configuration.CONTROLLER == Controller.ZOOKEEPER, every_length=True)
 def the_controller_names_a_leader(s):
-    """With ZooKeeper there is always a leader of record, which may be down."""
+    """With ZooKeeper, the controller always has a leader for the partition; the leader may be down."""
     return s.controller_leader != NONE
 
 
@@ -86,13 +86,13 @@ def who_is_down_follows_nobody(s):
 
 
 def has_zookeeper(configuration):
-    """With a KRaft controller, the lemmas about the record say what these lemmas say."""
+    """The controller uses ZooKeeper. With KRaft, lemmas about the metadata records replace those for ZooKeeper."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER
 
 
 def elects_cleanly_with_zookeeper(configuration):
-    """Requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are elected from the ISR, and a leader that missed
-    its demotion either forgets its followers' offsets or has had no successor in between (missed_demotion.md)."""
+    """With ZooKeeper: requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are elected from the ISR, and a
+    leader that missed its demotion either forgets its followers' offsets or had no successor (missed_demotion.md)."""
     return (
         configuration.TRUNC == Truncation.KIP320
         and configuration.ISR_CHANNEL == IsrChannel.ZK
@@ -132,14 +132,14 @@ def elects_cleanly_with_kraft(configuration):
 
 
 def elects_cleanly(configuration):
-    """Whoever is elected holds every committed record."""
+    """Under this configuration, every elected broker holds every committed record."""
     return elects_cleanly_with_zookeeper(configuration) or elects_cleanly_with_kraft(configuration)
 
 
 def keeps_what_is_written(configuration):
-    """In addition to `elects_cleanly`, no disk, unflushed record or old record is lost; every epoch is entered where it
-    starts (KAFKA-7415), and forgotten when none of its records is left (KAFKA-10706), unless there are too few epochs
-    for that to matter."""
+    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. The cache has every
+    epoch from where it starts (KAFKA-7415), and forgets it when none of its records is left (KAFKA-10706; with at most
+    two elections, this does not matter)."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -164,7 +164,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """As `keeps_what_is_written` and `sends_once`, and there are no markers, which two leaders may append."""
+    """As `keeps_what_is_written` and `sends_once`, and there are no transactions: two leaders may append one marker."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
@@ -177,14 +177,14 @@ def leads(s, r, epoch):
 
 
 def is_kept(s, partition_epoch):
-    """A running broker has not read the record of this partition epoch."""
+    """The model keeps the metadata record of this partition epoch, because a running broker has not read it yet."""
     return 0 < partition_epoch <= s.controller_partition_epoch and any(
         s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)
     )
 
 
 def is_news_for(s, r, partition_epoch):
-    """The broker may apply this record, and then takes what it says."""
+    """The metadata record is newer than what this running broker knows, so the broker may still apply it."""
     return s.is_up[r] and s.partition_epoch[r] < partition_epoch <= s.controller_partition_epoch
 
 
@@ -217,7 +217,7 @@ def leads_or_will_again(s, r, epoch):
 
 
 def is_undecided(s, leader):
-    """The request is not too old for the controller, which may yet accept it, even if a first answer said no."""
+    """The controller may still accept the leader's request, because it is not too old, even after a first refusal."""
     return (
         (
             s.alter_partition[leader] == AlterPartition.REQUESTED
@@ -230,8 +230,8 @@ def is_undecided(s, leader):
 
 
 def is_counted_by(s, leader, r):
-    """The leader of record counts the replica in its ISR, will do so when it reads a record, or has asked the
-    controller to do so."""
+    """The leader is the controller's, and has the replica in its ISR, will have it there when it reads a record, or has
+    asked the controller to add it."""
     return s.controller_leader == leader and (
         (is_controllers_leader(s, leader) and is_in_maximal_isr(s, leader, r))
         or (is_undecided(s, leader) and s.requested_isr[leader][r])
@@ -258,7 +258,7 @@ def may_be_trusted(s, r):
 
 
 def may_lead_after(s, r, leader, epoch):
-    """The broker leads a later epoch than this leader, is yet to lead one, or can be elected."""
+    """The broker leads in a later epoch than this leader, was elected for a later epoch, or can be elected."""
     return (
         is_trusted(s, r)
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -282,7 +282,7 @@ refused; and the remaining ones, those of the records that it has yet to read.""
 
 
 def is_choice(s, leader, epoch, choice):
-    """The broker may commit with this ISR as the leader of the epoch, now or later."""
+    """As the leader of the epoch, the broker may commit records, now or later, once the ISR `choice` holds them."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return choice == MAXIMAL and leads_or_will(s, leader, epoch)
     if choice < RECORD:
@@ -305,7 +305,7 @@ def is_choice(s, leader, epoch, choice):
 
 
 def has(s, leader, epoch, choice, r):
-    """The replica is in the ISR with which the leader of the epoch may commit, as `choice` names it."""
+    """The replica is in the ISR `choice`, one of those with which the leader of the epoch may commit."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
     if choice == MAXIMAL:
@@ -360,7 +360,7 @@ def only_leaders_remember_followers(s):
 
 @lemma(applies=has_zookeeper)
 def elections_are_announced(s):
-    """The announcement of an election stays while a running broker has not heard of it; its ISR contains the leader.
+    """An announced election stays announced while a running broker has not heard of it; its ISR contains its leader.
 
     The last announcement names the controller's leader.
     """
@@ -507,8 +507,8 @@ def only_leaders_propose(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def records_rise(s):
-    """The last record says what the controller knows. Later records have no earlier leader epochs, and an epoch has one
-    leader, who is in the ISR."""
+    """The last metadata record has the controller's leader, leader epoch and ISR. From record to record, the leader
+    epoch does not fall, and records with one leader epoch have one leader, which is in the ISR."""
     return all(
         s.metadata_leader_epoch[number] <= s.controller_epoch
         and all(s.metadata_isr[number][r] for r in range(s.replicas) if s.metadata_leader[number] == r)
@@ -541,7 +541,7 @@ def records_rise(s):
 @lemma(applies=elects_cleanly_with_kraft)
 def brokers_know_what_the_records_said(s):
     """Brokers that know the newest partition epoch know the controller's leader; all brokers with one leader epoch know
-    the same leader; and a record that is news to a broker has no earlier leader epoch."""
+    the same leader; and a record that is newer than a broker's knowledge has no earlier leader epoch."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and (s.partition_epoch[r] < s.controller_partition_epoch or s.leader_epoch[r] == s.controller_epoch)
@@ -573,8 +573,8 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_is_active(s):
-    """The leader is neither fenced nor shutting down, and only a living broker is both. A partition without a leader
-    has no ISR or, without ELR, only its last member."""
+    """The leader is neither fenced nor shutting down; a broker that is both fenced and shutting down runs. A partition
+    without a leader has an empty ISR or, without ELR, an ISR of one member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
         is_active(s, r) if s.controller_leader == r else s.is_up[r] or not (s.is_fenced[r] and s.is_shutting_down[r])
@@ -584,7 +584,8 @@ def the_leader_is_active(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_last_known_leader_stands_for_a_leader(s):
-    """With ELR, a last known leader exists only while nobody leads; with min.insync.replicas=1, only it is eligible."""
+    """With ELR, there is a last known leader exactly while nobody leads; with min.insync.replicas=1, no other broker is
+    in the ELR."""
     if not s.ELR:
         return s.last_known_leader == NONE and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
     return (s.last_known_leader == NONE) == (s.controller_leader != NONE) and all(
@@ -598,7 +599,8 @@ def the_last_known_leader_stands_for_a_leader(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def requests_name_what_their_leader_knew(s):
-    """A request is not newer than the controller, nor than its leader; while a change is pending, it is that change."""
+    """An AlterPartition request has no newer epochs than the controller, or than the leader that sent it. A leader
+    without a request has no requested ISR."""
     return all(
         s.requested_isr[leader][leader]
         and s.requested_leader_epoch[leader] <= s.controller_epoch
@@ -666,8 +668,8 @@ def a_pending_change_is_on_its_way(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_counts_everyone_in_the_isr(s):
-    """The members of the ISR of record, or of an ISR that is news to the leader of this epoch, are in the leader's
-    maximal ISR.
+    """The members of the controller's ISR, and of the ISR in a record that the leader of this epoch has not applied
+    yet, are in the leader's maximal ISR.
 
     Whatever the controller does by itself makes the ISR smaller; only an accepted request makes it larger, and then the
     leader made it with its present knowledge.
@@ -780,7 +782,7 @@ def fetches_end_with_the_epoch(s):
     """A follower has at most one outstanding fetch: at its leader, from its current log end.
 
     While the fetch is parked, the leader leads the follower's epoch and has everything that the follower has. A broker
-    that hears of another epoch, or goes down, abandons its fetch. Fields without meaning are cleared.
+    that hears of another epoch, or goes down, abandons its fetch. Without a fetch, the fields about it are cleared.
     """
     return all(
         not s.is_truncating[follower]
@@ -910,7 +912,7 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
 
 
 def is_leaderless(s, epoch):
-    """The controller or a broker knows that this epoch has no leader, or a running broker will read so."""
+    """This epoch has no leader; the controller or a broker knows this, or a broker will read a record that says it."""
     return (
         (s.controller_leader == NONE and s.controller_epoch == epoch)
         or any(s.is_up[r] and s.leader[r] == NONE and s.leader_epoch[r] == epoch for r in range(s.replicas))
@@ -990,7 +992,7 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, which is empty.
+    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, without entries.
 
     A leader's cache has the leader's own epoch.
     """
@@ -1031,8 +1033,8 @@ def caches_name_where_epochs_start(s):
     """A cache has each epoch at the offset of its first record.
 
     Before 2.7 there is an exception: a follower that led an epoch in which nothing was appended, and continued with
-    records of an older epoch (KAFKA-10706). With three epochs, such a follower follows the last leader, and its log is
-    reconciled for good.
+    records of an older epoch (KAFKA-10706). With three epochs, such a follower follows the last leader, and never has
+    to truncate its log again.
     """
     return all(
         not s.EPOCH_ENTRY_AT_END_DROPPED
@@ -1111,7 +1113,7 @@ def is_known_to_hold(s, follower, leader, epoch, offset):
 
 
 def may_commit_with(s, leader, epoch, choice, offset):
-    """Every member of this ISR is known to hold the leader's entry at this offset, or may still fetch it."""
+    """Every member of the ISR `choice` is known to hold the leader's entry at this offset, or may still fetch it."""
     return is_choice(s, leader, epoch, choice) and all(
         r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
         for r in range(s.replicas)
@@ -1134,8 +1136,8 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """A known offset lies within the leader's log; a running follower with a known offset has been in the leader's
-    epoch, or in an earlier epoch from which the leader kept its knowledge."""
+    """A follower's offset that a leader knows lies within the leader's log; the follower, if it runs, has been in the
+    leader's epoch, or in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]

@@ -5,9 +5,9 @@ A search for loops needs every reachable state and its transitions, so these pro
 
 What is fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers from the
 ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes, restarts and
-clients are free. Faults have budgets, so that an endless behaviour has finitely many of them. A lost message has no
-budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower out. Runs that
-have used up their partition epochs are not judged: there, the controller cannot change the ISR.
+actions of clients need not happen. Faults have budgets, so an endless behaviour has finitely many of them. A lost
+message has no budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower
+out. Nothing is demanded of runs that have used up their partition epochs: there, the controller cannot change the ISR.
 """
 
 import importlib
@@ -64,7 +64,7 @@ LOST = ("response_is_lost", "answer_to_leader_is_lost")
 
 @action(shows="of {follower} from {leader}")
 def response_no_longer_fits(s, follower: Replica, leader: Replica):
-    """The follower drops a response that it did not ask for in its present state, and will fetch again."""
+    """The follower drops a response whose fetch does not fit its present leader or log end, and will fetch again."""
     require(s.fetch[follower][leader] >= Fetch.ANSWERED)
     require(s.fetch[follower][leader] != Fetch.DIVERGING or not s.is_truncating[follower])
     require(not follows(s, follower, leader) or s.fetch_offset[follower][leader] != s.log_end_offset[follower])
@@ -72,15 +72,15 @@ def response_no_longer_fits(s, follower: Replica, leader: Replica):
 
 
 def bounds_are_reached(s):
-    """No partition epoch is left, or no leader epoch where a smaller ISR or the removal of a replica needs one. Up to
-    2.4 nothing is counted."""
+    """The bounds leave no partition epoch for a change of the ISR, or no leader epoch if a smaller ISR or the removal
+    of a replica needs one. Up to 2.4 the ISR can always change."""
     return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and not (
         may_change_leader(s) if removes_replicas(s) else may_lose_member(s)
     )
 
 
 def removes_replicas(s):
-    """A reassignment in progress removes a replica."""
+    """A reassignment is in progress that removes a replica."""
     return s.reassignments > 0 and any(s.is_removing[r] for r in range(s.replicas))
 
 
@@ -90,12 +90,12 @@ def takes_part(s, r):
 
 
 def is_led(s):
-    """The leader of record runs, and the controller could still change the ISR."""
+    """The controller's leader runs, and the bounds allow the controller to change the ISR."""
     return s.controller_leader != NONE and takes_part(s, s.controller_leader) and not bounds_are_reached(s)
 
 
 def is_left_out(s, r):
-    """The broker takes part outside the ISR of record, and the partition has a leader that could let it in."""
+    """The broker takes part outside the controller's ISR, and the partition has a leader that could let it in."""
     return takes_part(s, r) and not s.controller_isr[r] and is_led(s)
 
 
@@ -109,7 +109,7 @@ def first_leader_is_left_out(s):
 
 @leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def follower_rejoins_the_isr(s):
-    """Broker 1, which stands for all that do not lead at first, eventually rejoins the ISR, or it or its leader
+    """Broker 1, which stands for all brokers that do not lead at first, eventually rejoins the ISR, or it or the leader
     stops."""
     return not follower_is_left_out(s)
 
@@ -121,7 +121,7 @@ def first_leader_rejoins_the_isr(s):
 
 
 def looks_for_common_part(s, follower, leader):
-    """The leader answers the follower, which has to truncate its log before it can fetch records."""
+    """The follower has to truncate its log before it can fetch records, and its leader answers where the logs part."""
     return can_ask(s, follower, leader) and (
         s.is_truncating[follower]
         or (s.TRUNC == Truncation.ON_FETCH and diverges(s, leader, follower, latest_epoch(s, follower)))
@@ -183,7 +183,7 @@ def readers_are_held_back(s):
 def last_stable_offset_advances(s):
     """The last stable offset eventually reaches the end of the log, unless the leader stops or its ISR gets too small.
 
-    Not judged in 0.8: the model has only that of its two rules for dropping a follower which never drops a dead one.
+    Does not apply to 0.8: of its two rules for dropping followers, the model lacks the rule that drops dead ones.
     """
     return not readers_are_held_back(s)
 

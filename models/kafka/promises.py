@@ -80,7 +80,7 @@ def least_min_insync_replicas(s):
 
 
 def more_failed_than_claimed(s):
-    """KIP-966 claims that min.insync.replicas - 1 failures lose nothing that was acknowledged with acks=all."""
+    """KIP-966 claims nothing for min.insync.replicas or more failures, an unclean election, or other acks than all."""
     return (
         s.acks != Acks.ALL
         or s.unclean_elections_left < s.unclean_elections
@@ -114,7 +114,7 @@ def offsets_ordered(s):
 
 
 def is_judged(s, r):
-    """The promises are checked at this broker. A broker that lost data and is down is left out until it is back,
+    """The promises are checked at this broker. With KRaft, a broker that lost data is left out until it is back,
     because the controller may prefer other brokers until then."""
     return s.CONTROLLER == Controller.ZOOKEEPER or s.is_up[r] or s.stopped_by[r] != Stop.LOSS
 
@@ -328,7 +328,7 @@ def isr_is_active(s):
 
 
 def may_join_with_the_change(s, r):
-    """The leader of record requests an ISR with this broker, while replicas are reassigned."""
+    """The controller's leader requests an ISR with this broker, while replicas are reassigned."""
     return s.reassignments > 0 and any(
         s.requested_isr[leader][r] for leader in range(s.replicas) if s.controller_leader == leader
     )
@@ -358,7 +358,7 @@ def offline_only_if_nobody_is_valid(s):
 
 
 def may_end_the_wait(s, r):
-    """The broker is down and can come back as the leader of a partition without a leader."""
+    """The broker is not active, and can come back as the leader of a partition without a leader."""
     return (
         not is_active(s, r)
         and not is_out_of_service(s, r)
@@ -501,15 +501,16 @@ def lag_matches_isolation(before, after):
 
 
 def has_fetched(before, after, consumer):
-    """A broker has answered a fetch of the consumer, with an entry or with another end of the log. A reset makes the
-    epoch of the last entry unknown."""
+    """The step answers a fetch of the consumer, with an entry or with another end of the log. A reset of the position
+    is no fetch: after it, the epoch of the last entry is unknown."""
     return after.known_end_offset[consumer] != before.known_end_offset[consumer] or (
         after.position[consumer] > before.position[consumer] and after.consumed_epoch[consumer] != NONE
     )
 
 
 def entries_ahead(s, r, consumer):
-    """The entries from the consumer's position on that this broker shows, less those below that it does not show."""
+    """The number of entries from the consumer's position on that this broker shows, minus the number of entries below
+    the position that it does not show."""
     return sum(1 for offset in range(s.log_size) if offset >= s.position[consumer] and is_shown(s, r, offset)) - sum(
         1
         for offset in range(s.log_size)
@@ -565,7 +566,7 @@ def a_consumer_catches_up(s):
 
 @sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1 and c.records > 1)
 def a_follower_shows_less_than_its_leader(s):
-    """A consumer reads from a follower, whose high watermark lags."""
+    """A consumer has read all that a follower shows, whose high watermark is below the leader's."""
     return any(
         0 < s.position[consumer] == s.known_end_offset[consumer] < s.high_watermark[leader]
         for consumer in range(s.consumers)
@@ -582,7 +583,7 @@ def a_lag_is_negative(s):
 
 @sometimes(applies=lambda c: c.consumers > 0 and c.delete_records > 0)
 def a_consumer_is_out_of_range_of_a_log(s):
-    """A consumer's position was deleted."""
+    """A client has deleted the record at a consumer's position."""
     return any(
         s.position[consumer] < s.log_start_offset[leader]
         for consumer in range(s.consumers)
@@ -601,7 +602,7 @@ def can_commit(configuration):
 
 
 def can_write(configuration):
-    """Some record is not one that all replicas hold from the start."""
+    """Not all records are held by all replicas from the start: there is a record to write."""
     return configuration.records > configuration.common_records
 
 
@@ -655,7 +656,8 @@ def a_follower_truncates(before, after):
 
 
 def can_leave_zombies(configuration):
-    """A living leader can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
+    """A leader that still runs can have a successor. With KRaft, this takes a budget for fencings or preferred
+    elections, or EPOCH_BUMP_ON_SHRINK."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
         configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
     )
@@ -678,7 +680,7 @@ def a_zombie_acknowledges(before, after):
 
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
+    """A fetch brings a follower into the ISR; since 2.8, the leader's AlterPartition request after the fetch does."""
     return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )

@@ -2,9 +2,8 @@
 the generations of `kafka`.
 
 A search that finds no loss says nothing if its bounds allow no acknowledged record, or no fault after it. Each scenario
-of an operator's question (checker/answers/planning.py) names the bounds in which
-the states of this model have to be reachable. They are no part of the model `kafka`, because only the bounds of a
-scenario promise them.
+of an operator's question (checker/answers/planning.py) names the bounds in which the states of this model have to be
+reachable. The states are no properties of the model `kafka`, because in other bounds they need not be reachable.
 """
 
 import importlib
@@ -22,18 +21,18 @@ generations = importlib.import_module("isrcheck.models.kafka.generations")
 
 
 def can_commit(configuration):
-    """A write can be acknowledged. Since 3.7, min.insync.replicas above the replicas asks for all of them."""
+    """A write can be acknowledged. Since 3.7, a min.insync.replicas above the number of replicas means all replicas."""
     is_possible = configuration.min_insync_replicas <= configuration.replicas or configuration.HW_MINISR_GATE
     return configuration.acks != Acks.ALL or is_possible
 
 
 def failures(configuration):
-    """Return how many brokers can fail in the same way."""
+    """The largest number of failures of one kind (crash, loss of power, loss of a disk) that the bounds allow."""
     return max(configuration.crashes, configuration.power_losses, configuration.disk_losses)
 
 
 def elects(configuration):
-    """Whether the bounds permit elections. The properties below have to show that something can cause an election."""
+    """The bounds permit elections. Whether something can cause an election, the properties below have to show."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 
@@ -69,7 +68,7 @@ def every_broker_is_down_after_an_acknowledgement(s):
 
 @sometimes(applies=lambda c: can_commit(c) and failures(c) >= c.replicas)
 def a_broker_leads_after_as_many_failures(s):
-    """A record was acknowledged, as many brokers have failed as there are, and the partition has a leader again."""
+    """A record was acknowledged, there were as many failures as brokers, and the partition has a leader again."""
     failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
     return (
         is_any_acknowledged(s) and failed >= s.replicas and any(is_controllers_leader(s, r) for r in range(s.replicas))
@@ -83,7 +82,7 @@ def a_broker_bounces_after_an_acknowledgement(before, after):
 
 @sometimes(applies=lambda c: can_commit(c) and c.fencings > 0)
 def a_session_expires_after_an_acknowledgement(before, after):
-    """The session of a broker that runs expires."""
+    """A record was acknowledged, and then the session of a broker that runs expires."""
     return is_any_acknowledged(before) and after.fencings_left < before.fencings_left
 
 
@@ -104,7 +103,7 @@ def a_request_is_sent_again(before, after):
 
 @sometimes(applies=lambda c: c.retries > 0 and can_commit(c) and elects(c))
 def a_request_is_sent_again_to_another_leader(before, after):
-    """A request is sent again after the first leader was replaced."""
+    """A request is sent again while a broker other than the first leader leads."""
     return after.retries_left < before.retries_left and any(
         presumes_leadership(after, r) and r > 0 for r in range(before.replicas)
     )

@@ -30,10 +30,10 @@ from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Option, Prop
 
 
 def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "") -> Page:
-    """Make the page of a walk.
+    """Make the page that shows a walk at its current state.
 
-    `mark` identifies the state, and comes back with a form; `saved` are the traces that were saved; `notice` says why
-    something was not done.
+    `mark` identifies that state; every form of the page sends it back. `saved` are the files of the traces that were
+    saved; `notice` says why the server did not do what the last form asked for ("": it did).
     """
     scene = scene_of(walk.whole) if walk.has_begun else None
     finding = walk.finding if walk.has_begun else None
@@ -57,7 +57,7 @@ def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "")
 
 
 def address_of(place: int) -> str:
-    """Return the address of a place in the walk: the part of the path after the token."""
+    """Return the part of the address after the token, for the state after `place` steps (-1: no initial state yet)."""
     return "start" if place < 0 else f"step-{place}"
 
 
@@ -99,7 +99,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """Hidden fields of every form. They name the state of the form's page, so that an outdated page takes no step."""
+    """The hidden fields of a form. They identify the state that the page shows: an outdated page must take no step."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -133,16 +133,16 @@ def _next(walk: Walk, mark: str) -> Element:
 
 
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
-    """Each option in words: a step, or how an initial state differs from the others."""
+    """Each option in words: a possible next step, or how an initial state differs from the other initial states."""
     if walk.has_begun:
         return [step_in_words(walk.instance, option.step, walk.cells) for option in options if option.step is not None]
     return differences(walk.instance, [option.after for option in options if option.after is not None])
 
 
 def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
-    """The button that takes a step: the step in words and by its name, what it turns false, and what it changes.
+    """The button that takes a step: the step in words, its name, the properties that it makes false, and its changes.
 
-    A step that causes an error cannot be taken.
+    The button of a step that causes an error is disabled.
     """
     option, words = choice[0], choice[1] or choice[0].text
     name = element("code", option.text) if option.text != words else None
@@ -158,7 +158,7 @@ def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
 
 
 def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, Element]:
-    """What a step does to a property, twice: in a plain sentence, and in the terms of the model."""
+    """How a step makes a property false, as two elements: a plain sentence, and a text with the property's name."""
     sentence, text, verdict = turn_text(turned), turned.prop.name, "VIOLATED"
     if not turned.problem:
         sentence, text, verdict = headline(walk.trace_of(option, turned)), sentence, turned.verdict or ""
@@ -166,7 +166,7 @@ def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, 
 
 
 def differences(instance: Instance, states: Sequence[Cells]) -> list[str]:
-    """Return for each state the contents of the lanes that differ between the states."""
+    """Return for each state, as one line, the contents of those lanes whose contents are not the same in all states."""
     scenes = [scene_of(Trace(instance, (cells,), (), None, None, "")) for cells in states]
     columns = [
         [f"{title}: {_text(scene.moments[0].lanes[lane])}" for scene in scenes]

@@ -4,8 +4,8 @@ Other users of the machine can reach the address, and so can any web page that i
 is therefore refused (403) unless
 
 - its path begins with the token, which only the printed address contains;
-- its Host header names the address, so that no other name that leads to it (DNS rebinding) is of use;
-- its Origin header, if there is one, is the address, so that the form of another page is refused.
+- its Host header is 127.0.0.1 or localhost with the port: another host name for the address (DNS rebinding) fails;
+- its Origin header, if there is one, names 127.0.0.1 or localhost, too, so that the form of another page is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a request: a page; or, in `location`, where to go, relative to the address of the request."""
+    """The answer to a request: a page; or, in `location`, a redirection, relative to the address of the request."""
 
     page: str = ""
     security: str = "default-src 'none'"
@@ -53,8 +53,8 @@ class Answer:
 
 
 class Site(Protocol):
-    """What answers the requests to the server, which come in several threads. `name` is the path after the token; the
-    answer None means that there is no such page."""
+    """Answers the requests that the server receives, in several threads at once. `name` is the part of the path after
+    the token; the methods return None if there is no page of that name."""
 
     def get(self, name: str) -> Answer | None:
         """Answer a request for a page."""
@@ -80,12 +80,12 @@ class Server(ThreadingHTTPServer):
         self.address = f"http://{names[0]}/{self.token}/"
 
     def server_bind(self) -> None:
-        """Bind to the address, without the look-up of a name that http.server does."""
+        """Bind to the address, without looking up a host name for it as http.server does."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """Say nothing about a connection that broke."""
+        """Print nothing about a connection that broke."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _form(self) -> dict[str, str] | None:
-        """The fields of the form that was sent; None if it is refused."""
+        """The fields of the form in the request; None if the form was refused."""
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal()) or len(length) > 9 or int(length) > MOST_BYTES:
             self._refuse(413, f"the form has no length, or one of more than {MOST_BYTES} bytes")

@@ -22,7 +22,7 @@ OUT_OF_DATE = "Nothing was done: in another tab, the walk has gone on since that
 
 
 class WalkSite:
-    """Answers requests about a walk; `tell` takes a line for each saved trace."""
+    """Answers requests about a walk; calls `tell` with one line of text for each saved trace."""
 
     def __init__(self, walk: Walk, out: Path, tell: Callable[[str], None]) -> None:
         self.walk = walk
@@ -32,8 +32,8 @@ class WalkSite:
         self._one_at_a_time = threading.Lock()
 
     def get(self, name: str) -> Answer | None:
-        """Show the state at the address; the address of the whole walk, or of a step that no longer exists, leads to
-        the present state."""
+        """Return the page of the state to which the address belongs. The address without a step, or with a step that
+        the walk no longer has, is redirected to the present state."""
         with self._one_at_a_time:
             match = STEP.fullmatch(name)
             if name not in ("", "start") and match is None:
@@ -42,7 +42,7 @@ class WalkSite:
             return self._shown() if is_there else self._present()
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
-        """Take the step or save the walk that a form asks for, and lead to the state after it."""
+        """Do what a form asks for, take a step or save the walk, and redirect to the walk's state after that."""
         with self._one_at_a_time:
             if name not in ("take", "save"):
                 return None
@@ -57,7 +57,7 @@ class WalkSite:
                     return self._present()
                 options, number = self.walk.options(), form.get("option", "")
                 if number not in map(str, range(len(options))):
-                    raise UsageError("there is no such step here")
+                    raise UsageError("the walk has no such step in this state; choose one of the buttons")
                 self.walk.take(options[int(number)])
             except UsageError as error:
                 return self._shown(str(error), 409)

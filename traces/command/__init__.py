@@ -2,5 +2,5 @@
 
 In:  the arguments of the command line.
 Out: text and files, and an exit code.
-May import: every other room of traces.
+May import: every other subfolder of traces.
 """

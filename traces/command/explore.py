@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build the walk before the screen opens, so that bad input is reported in one line on the terminal."""
+    """Let the user walk. The walk is built before the screen opens, so that bad input is reported on the terminal."""
     if arguments.port is not None and not arguments.browser:
         raise UsageError("--port needs --browser")
     walk = walk_of(arguments)
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(walk: Walk, out: Path, number: int) -> int:
-    """Serve the walk until Ctrl-C, which ends it normally. Raises UsageError if the port is not available."""
+    """Serve the walk to a browser until Ctrl-C; then return 0. Raises UsageError if the port is not available."""
     from isrcheck.traces.browser.server import Server  # here, because the screen of the terminal needs neither
     from isrcheck.traces.browser.site import WalkSite
 
@@ -103,14 +103,14 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
 
 
 def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_file: Path | None) -> Walk:
-    """The walk along the trace in `origin`, which fixes model and configuration; `model_file` is the user's."""
+    """The walk along the trace in the file `origin`, which has the configuration; `model_file` holds a user's model."""
     if chosen.target is not None and chosen.target.endswith(".py"):
         if model_file is not None and model_file != Path(chosen.target):
             raise UsageError(f"{chosen.target} and --model {model_file} are two models; give one of them")
         model_file = Path(chosen.target)
     configured = (chosen.protocol, *chosen.settings, *chosen.switches, *chosen.swaps, *chosen.rest)
     if any(configured):
-        raise UsageError(f"{origin} fixes the configuration; leave {' '.join(filter(None, configured))} out")
+        raise UsageError(f"{origin} already has a configuration; leave {' '.join(filter(None, configured))} out")
     trace = files.read(origin, None if model_file is None else registry.load_file(model_file))
     instance = trace.instance
     name = str(model_file) if model_file is not None else instance.model.name

@@ -1,7 +1,7 @@
 """`trace gallery`: known failures of Kafka as pages, with an index.
 
-The library of known failures holds the steps, which are taken again; no search is needed. The pages share one style
-sheet and one script.
+The library of known failures holds the steps of each failure. The steps are taken again, so no search is needed. The
+pages share one style sheet and one script.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the pages."""
+    """Write the pages of the failures that the arguments name, or of a selection, and print the names of the files."""
     pages = gallery(_chosen(arguments.failures or EXHIBITS))
     begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
     for file in write_all(arguments.out, sharing(pages), replace=arguments.force):
@@ -73,7 +73,7 @@ def _chosen(words: tuple[str, ...]) -> list[Failure]:
 
 
 def gallery(shown: list[Failure]) -> dict[str, Page | str]:
-    """Return the pages of these failures and their index, by the names of their files."""
+    """Return the pages of these failures, and the index of the pages, each by the name of its file."""
     pages, entries = {}, []
     for failure in shown:
         assert failure.history is not None
@@ -85,7 +85,7 @@ def gallery(shown: list[Failure]) -> dict[str, Page | str]:
 
 
 def trace_of(history: History, command: str) -> Trace:
-    """Return the certified trace of a known failure, which `command` finds: plain Python takes its steps again."""
+    """Take the stored steps of a known failure again, and return them as a certified trace; `command` would find it."""
     steps = [step_named(history.instance, text) for text in history.steps]
     property_name, verdict = history.property_name, history.verdict
     return behaviour(history.instance, history.start, steps, property_name, command, verdict, history.loop)

@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or write the operations of the clients."""
+    """Print the operations of the clients, or write them to a file."""
     lines = events(operations_of(files.read(arguments.file, None)))
     if arguments.jsonl is None:
         print_lines(lines)

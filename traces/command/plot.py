@@ -25,7 +25,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or write the curves."""
+    """Print the curves of the fields as text, or write them as SVG."""
     trace = files.read(arguments.file, model_of(arguments))
     curves = curves_of(trace, arguments.fields, arguments.clock)
     if arguments.svg is None:

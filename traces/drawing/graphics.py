@@ -1,7 +1,8 @@
-"""Draws a scene as vector graphics: lanes side by side, time downwards. The same as PNG, for tickets and slides.
+"""Draws a trace (a scene) as SVG: lanes side by side, time downwards; or as PNG, for tickets and slides.
 
-A lane shows its role, its log by offset, pointers into the log, and notes. Identical contents of lanes are drawn once
-and used again, so that the graphics of a long trace stay small. A file contains its colours; its lengths are pixels.
+A lane shows the role of a broker or client, its log by offset, pointers into the log, and notes. A content that several
+lanes have is drawn once and used again, so that the file of a long trace stays small. Lengths are pixels; the file has
+its own colours.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Fragment:
-    """The drawing of a lane after a step. `things` maps each item to its position and its content."""
+    """The drawing of a lane after a step. `things` maps the name of each item in it to the item's box and content."""
 
     parts: tuple[Element, ...]
     width: float
@@ -102,8 +103,8 @@ class Fragment:
 
 
 def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
-    """Yield the boxes of the items of `after` that are new or have changed, each with whether it is an offset whose
-    entry was removed, other than by a deletion."""
+    """Yield the box of each item of `after` that is new or has changed, with a flag: true if the item is an offset from
+    which a truncation or a loss, not a deletion by a client, has removed the entry."""
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
@@ -116,7 +117,7 @@ SHORT = 1000
 
 
 def draw_lane(lane: Lane) -> Fragment:
-    """Draw the content of a lane."""
+    """Return the drawing of a lane's content."""
     if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment((), LEAST_WIDTH, 0.0, {})
     texts = [*(("note", note, "") for note in lane.notes), *(("note alarm", note, "✗ ") for note in lane.alarms)]
@@ -157,7 +158,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """The text that identifies a note in the names of its lines: the note, or the hash of a long note."""
+    """The text that the names of a note's lines (items of a `Fragment`) begin with: the note, or a long note's hash."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
@@ -227,7 +228,7 @@ class Column:
 
 
 class Drawing:
-    """The layout of a scene: the fragments that occur in it, and the position of every element."""
+    """The layout of a scene: the drawing (`Fragment`) of each lane after each step, and where every element is."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -237,7 +238,7 @@ class Drawing:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """One column per lane, as wide as the widest fragment in it."""
+        """One column per lane, as wide as the lane's widest drawing."""
         columns = []
         left = LABEL_WIDTH
         for lane, title in enumerate(self.scene.lanes):
@@ -252,13 +253,13 @@ class Drawing:
         return self.columns[-1].left + self.columns[-1].width + PAD if self.columns else LABEL_WIDTH
 
     def fragment(self, position: int, lane: int) -> Fragment:
-        """The fragment that a lane shows after a step."""
+        """The drawing of a lane after a step."""
         return self._fragments[self.scene.moments[position].lanes[lane]]
 
     # -------------------------------------------------------------------------------------------- elements of a drawing
 
     def definitions(self, positions: Iterable[int]) -> Element:
-        """The SVG definitions of the fragments at these positions, each once."""
+        """The SVG definitions of the lane drawings that occur at these positions, each once."""
         lanes = dict.fromkeys(lane for position in positions for lane in self.scene.moments[position].lanes)
         return element("defs", *(element("g", *self._fragments[lane].parts, id=self._names[lane]) for lane in lanes))
 
@@ -303,7 +304,7 @@ class Drawing:
         return group(element("use", href=f"#{names[lane]}", x=self._left(position, lane), y=top) for lane in chosen)
 
     def _left(self, position: int, lane: int) -> float:
-        """The left edge of a lane's fragment."""
+        """The left edge of a lane's drawing, which is in the middle of its column."""
         column = self.columns[lane]
         return column.left + (column.width - self.fragment(position, lane).width) / 2
 
@@ -352,7 +353,7 @@ class Drawing:
         return element("g", box, text, class_=f"mark {mark.kind}")
 
     def _within(self, middle: float, characters: int) -> float:
-        """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
+        """The position nearest to `middle` at which a text of this many characters stays inside the drawing."""
         half = characters * GLYPH / 2 + 2
         fits = self.width > LABEL_WIDTH + 2 * half
         return max(LABEL_WIDTH + half, min(middle, self.width - half)) if fits else middle
@@ -360,7 +361,7 @@ class Drawing:
     # ------------------------------------------------------------------------------------------------------- the ladder
 
     def ladder(self) -> tuple[Element, float]:
-        """All steps, one below the other, each as a group with its own identifier; and the height of all."""
+        """The drawing of all steps, one below the other, each as a group with its own identifier; and its height."""
         rows, tops, top = [], [], TITLE_HEIGHT
         for position in range(len(self.scene.moments)):
             chosen = self.changed_lanes(position)
@@ -385,8 +386,8 @@ class Drawing:
         return group([self.titles(0.0), self.lifelines(TITLE_HEIGHT, top), *rows, *self._loop(tops)]), top
 
     def _loop(self, tops: Sequence[float]) -> list[Element]:
-        """For a lasso, an arrow in the margin from the last step back to the step with the same state; round the last
-        step alone, if the behaviour stays there."""
+        """For a lasso, an arrow in the margin from the last step back to the step with the same state; if the behaviour
+        stays in its last state, the arrow begins and ends at the last step. Nothing for other traces."""
         loop = self.scene.loop
         if loop is None:
             return []
@@ -442,7 +443,7 @@ def _cross(left: float, box: Box) -> Element:
 
 
 def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
-    """The file of a drawing. Screen readers read its title and its description."""
+    """Return the SVG file of a drawing, with a title and a description for screen readers."""
     scene, positions = drawing.scene, [*positions]
     caption = ", ".join(part for part in (scene.caption, scene.subtitle) if part)
     heading, top = _heading(drawing, caption)

@@ -1,11 +1,11 @@
 """A trace as a page: what goes wrong, every step in plain words, its messages, the state after it, and why.
 
-The script of the page shows the state after the chosen step, from plain data: the lanes that graphics.py draws.
+The page contains the states as plain data, from which its script draws the state after the step that the reader chose.
 
-The ladder has an item for each step, and below its words its messages between the lanes, time downwards. Lanes are
-equal parts of the width, so the ladder fits a telephone as well as a wall: the middle of lane l is at (l + 0.5) / lanes
-of the width. A text is in the middle of its arrow, but never outside the ladder: a text of n characters of a
-fixed-width font is n `ch` wide, so the style can compute its place (page.css).
+The list of the steps is called the ladder: below the words of each step, its messages are arrows between the lanes. All
+lanes have the same share of the width, so the ladder fits any screen: the middle of lane l is at (l + 0.5) / lanes of
+the width. A text is in the middle of its arrow, but never outside the ladder: n characters of a fixed-width font are
+n `ch` wide, so the style sheet can compute the text's place (page.css).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PageText:
 
 
 def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str | None = None) -> Page:
-    """Make the page of a trace. `about` comes first beside the steps; `index` is the address of an index page."""
+    """Make the page of a trace. `about` is the first text beside the steps; `index` is the address of an index page."""
     return page_of(scene_of(trace), page_text_of(trace, about), index)
 
 
@@ -75,7 +75,7 @@ def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> 
 
 
 def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
-    """Make the page of a scene with this text; `index` is the address of a page that leads here."""
+    """Make the page of a scene with this text; `index` is the address of an index page, to which the page links."""
     content = (
         _header(scene, text, index),
         _controls(len(scene.moments) - 1),
@@ -86,8 +86,8 @@ def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
 
 
 def style_and_script(package: str) -> tuple[list[str], list[str]]:
-    """Return the style sheets and the scripts of a page that shows states: those of all such pages, then page.css and
-    page.js of a package."""
+    """Return the texts of the style sheets, and of the scripts, of a page that shows states: first the files that all
+    these pages share, then page.css and page.js of `package`."""
     styles = [beside(owner, "page.css") for owner in dict.fromkeys((__package__, package))]
     return styles, [beside(__package__, "lanes.js"), beside(package, "page.js")]
 
@@ -350,7 +350,7 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 
 def _story(scene: Scene, text: PageText) -> dict[str, object]:
-    """The data for the page's script: each lane's content once, and for each step the numbers of its contents."""
+    """The data for the page's script: a list of all contents of lanes; for each step, the numbers of those it shows."""
     number: dict[Lane, int] = {}
     frames = [[number.setdefault(lane, len(number)) for lane in moment.lanes] for moment in scene.moments]
     return {

@@ -1,7 +1,7 @@
-"""Plots of fields over the steps of a trace, or over a clock: as text, and as vector graphics.
+"""Plots of fields over the steps of a trace, or over how often an action was taken: as text, and as SVG.
 
-The text has a row for each cell of a field and a column for each place of the axis; the SVG file has the curves below
-each other over one axis.
+The text has a row for each element of a field, such as `leader_epoch 1`, and a column for each number on the axis. The
+SVG file has one curve for each element, below each other over one axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST = 60
 
 @dataclass(frozen=True)
 class Curve:
-    """The curve of one cell: its name, its value in each state, and its range. A flag is true or false."""
+    """The curve of one element of a field: its name, its value in each state, its range, and whether it is a flag."""
 
     name: str
     values: tuple[int, ...]
@@ -34,7 +34,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves over the same axis: `places` has the place of each state, `across` says what the axis counts."""
+    """Curves over the same axis: `places` has the number of each state on it, `across` names what the axis counts."""
 
     curves: tuple[Curve, ...]
     places: tuple[int, ...]
@@ -42,8 +42,8 @@ class Curves:
 
 
 def curves_of(trace: Trace, fields: Sequence[str], clock: str | None = None) -> Curves:
-    """Return the curves of these fields, over steps, or over how often the action `clock` was taken. Without names,
-    those of all fields about the ISR. Raises UsageError for an unknown name, and if there is nothing to draw."""
+    """Return the curves of these fields (none: all fields about the ISR) over the steps; with `clock`, over the number
+    of times that this action was taken. Raises UsageError for an unknown name, and for no or too many curves."""
     layouts = trace.instance.layouts
     for name in fields:
         if name not in layouts:
@@ -78,7 +78,7 @@ BAR, NONE = "#", "."
 
 
 def lines_of(curves: Curves) -> list[str]:
-    """Return the plot as lines of text; if several states are at one place of the axis, the last one is shown."""
+    """Return the plot as lines of text; of several states with the same number on the axis, the last one is shown."""
     last = {place: state for state, place in enumerate(curves.places)}
     width = max(len(_text(curve, state)) for curve in curves.curves for state in last.values())
     names = max(len(curves.across), *(len(curve.name) for curve in curves.curves))
@@ -139,7 +139,7 @@ def svg_of(curves: Curves, title: str) -> str:
 
 
 def _row(curve: Curve, places: tuple[int, ...], left: float, top: float, unit: float) -> Element:
-    """A flag as bars where it is true, a number as a line that goes up and down in steps."""
+    """Draw one curve: a flag as a bar wherever it is true, a number as a line that goes up and down in steps."""
     name = element("text", curve.name, x=left - LETTER, y=top + ROW - 5, text_anchor="end")
     ends = [*places[1:], places[-1] + 1]
     if curve.is_flag:

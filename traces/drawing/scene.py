@@ -1,7 +1,7 @@
 """Turns a trace into a scene: with the lanes of Kafka for Kafka's models, with lanes of text for any other model.
 
-Lanes of text mark what a step changes. Apalache, Quint and TLC have other traces (other_tools/foreign.py), whose scenes
-have one lane.
+In lanes of text, what a step changes is marked. The scene of a trace of Apalache, Quint or TLC (other_tools/foreign.py)
+has one lane.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOREIGN_CHARACTERS = 76
 
 
 def scene_of(trace: Trace | ForeignTrace) -> Scene:
-    """Return the scene of a trace."""
+    """Return the scene of a trace: its lanes, messages and states as data for drawings."""
     if isinstance(trace, ForeignTrace):
         return _foreign_scene(trace)
     instance = trace.instance
@@ -50,7 +50,7 @@ def scene_of(trace: Trace | ForeignTrace) -> Scene:
 
 
 def _lanes_of(trace: Trace) -> tuple[tuple[str, ...], tuple[Moment, ...]]:
-    """The titles of the lanes, and one moment per state, without the values of the variables."""
+    """The titles of the lanes, and for each state a `Moment` (step and state), without the values of the variables."""
     lanes = room_of(trace.instance).lanes
     if lanes is generic_lanes:
         moments = (

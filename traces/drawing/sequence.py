@@ -1,6 +1,6 @@
 """A scene as a sequence diagram in the language of Mermaid or PlantUML, for documents and tickets.
 
-Names and values are data: everything that the language would read as a command is escaped.
+Everything in a name or a value that the language would read as a command is escaped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def plantuml(scene: Scene) -> str:
 
 
 def _opens(scene: Scene, position: int | None) -> bool:
-    """Whether the steps after this position are repeated for ever."""
+    """Whether the loop of a lasso begins here: the steps after this position are repeated for ever."""
     return position is not None and position == scene.loop and position < len(scene.moments) - 1
 
 

@@ -1,11 +1,11 @@
-"""The cause of a failure, by which failures are distinguished, and how rare its history is.
+"""The cause of a failure, which tells whether two traces show the same failure; and how rare the events of a trace are.
 
-A history is rare by the number of each kind of event that has to happen: faults, elections, messages that are late or
-lost. They are counted, never estimated; what does not occur is left out.
+The more faults, elections, and late or lost messages a trace needs, the rarer it is. Each of these events is counted,
+and no probability is estimated; an event that does not occur is left out.
 
-A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
-the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
-that made the record unavailable; for any other failure, it is the set of actions in the trace.
+A cause names no brokers or records, so two traces that differ only in the numbers of brokers have the same cause. For
+a loss in Kafka's model, `happened` has the action that removed the relevant copy and the action that made the record
+unavailable; for any other failure, it has all actions of the trace.
 
 A fault is an event that a budget of the model counts. An election is a change of the leader epoch at the controller. A
 message is lost in an action of its own; messages lost in a crash are not counted.
@@ -27,7 +27,7 @@ from isrcheck.traces.kafka.failures import Loss, find_loss
 
 @dataclass(frozen=True)
 class Cause:
-    """What caused a failure, by which failures are distinguished: false expressions, faults and actions."""
+    """What caused a failure: false expressions, faults and actions. Traces with equal causes show the same failure."""
 
     broken: tuple[str, ...]
     """The expressions that make the property false, from the outermost to the innermost."""
@@ -98,14 +98,14 @@ def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
-    """Return the budgets that were spent on the path to a state, each with its amount."""
+    """Return how much of each budget of faults was spent on the path to a state; budgets without use are left out."""
     values = dict(instance.configuration.items())
     spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}
 
 
 def rarity(trace: Trace) -> Mapping[str, int]:
-    """Return how often each kind of event occurs in a trace."""
+    """Return how often each fault, elections, late and lost messages occur in a trace, by name, without zeros."""
     counts = faults_in(trace.instance, trace.states[-1])
     if (actions := room_of(trace.instance).actions) is not None:
         counts |= actions.rare_events(trace)

@@ -1,11 +1,11 @@
-"""How the traces of a model are presented: by which room, under which headline, and with which words for each step.
+"""How the traces of a model are presented: by which modules, under which headline, and with which words for each step.
 
 The headline is a sentence without a full stop, such as `An acknowledged record is lost: broker 1 is elected without
-it`, and is computed from the steps and states of the trace. Each property of Kafka's replication and of its
-transactions has words for what goes wrong; any other property has the first sentence of its docstring. How it goes
-wrong is the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's replication
-and of its transactions have words of their own; any other action is its name with spaces for underscores, followed by
-its arguments.
+it`, and is computed from the steps and states of the trace. Its first half says what goes wrong: in prepared words for
+a property of Kafka's replication or transactions, otherwise in the first sentence of the property's docstring. Its
+second half says how: the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's
+replication and transactions have prepared words, too; any other step is the name of its action, with spaces for
+underscores, and its arguments.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class LanesOfModel(Protocol):
 
     @property
     def MOST_STACKED(self) -> int:  # noqa: N802 - a constant of the module
-        """The largest value of `stacked` in `rows`, which gives the narrowest table."""
+        """The largest value of `stacked` that `rows` accepts; with it, the table is narrowest."""
 
     def titles(self, instance: Instance, /) -> list[str]:
-        """Return the titles of the columns after the step."""
+        """Return the titles of the columns to the right of the steps."""
 
     def rows(self, trace: Trace, stacked: int = 0, /) -> list[StepRow]:
-        """Return one row per state; unchanged columns are empty."""
+        """Return one row per state; unchanged columns are empty. A higher `stacked` gives a narrower table."""
 
     def legend(self, trace: Trace, /) -> list[str]:
         """Return the meanings of the signs, for the lines below the table."""
@@ -48,10 +48,10 @@ class ActionsOfModel(Protocol):
 
     @property
     def ACTIONS(self) -> Mapping[str, ActionView]:  # noqa: N802 - a constant of the module
-        """Everything shown about each action."""
+        """The words, the messages and the other data that are shown for each action, by its name."""
 
     def rare_events(self, trace: Trace, /) -> dict[str, int]:
-        """Return how often the events of a trace occur that no budget of the model counts."""
+        """Return how often rare events without a budget in the model, such as elections, occur in a trace, by name."""
 
 
 class Room(NamedTuple):
@@ -112,7 +112,7 @@ def _headline(trace: Trace) -> str:
 
 
 def _how(trace: Trace) -> str:
-    """How the failure comes about, in words: by the last step, or by the steps that are repeated for ever."""
+    """How the failure comes about, in words: the last step, or the number of steps that are repeated for ever."""
     if trace.loop is None:
         return _last_step(trace)
     repeated = trace.length - trace.loop
@@ -129,7 +129,7 @@ def _last_step(trace: Trace) -> str:
 
 
 def claim_of(prop: Property) -> str:
-    """Return what a property says: the first sentence of its docstring, or its name with spaces."""
+    """Return what a property says: the first sentence of its docstring; without a docstring, its name with spaces."""
     paragraph = " ".join(prop.function.documentation.strip().split("\n\n")[0].split())
     sentence = paragraph.partition(". ")[0].removesuffix(".")
     return sentence or prop.name.replace("_", " ")
@@ -149,7 +149,7 @@ def step_in_words(instance: Instance, step: Step, before: Cells) -> str:
 
 
 def steps_in_words(trace: Trace) -> list[str]:
-    """Return each step of a trace in words; the first text is about the first state."""
+    """Return a text for the first state of a trace, such as `the beginning`, and then each step in words."""
     first = "some state, perhaps an unreachable one" if trace.verdict == NOT_INDUCTIVE else "the beginning"
     steps = zip(trace.every_step, trace.states, strict=False)  # an erring step has no state after it
     return [first, *(step_in_words(trace.instance, step, before) for step, before in steps)]

@@ -1,10 +1,10 @@
 """Slices a trace: finds a shorter trace with the same failure and the same cause; and minimises a failing path.
 
-First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
-changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone are removed
-at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays, because a step's
-effect may be read without mattering. Every candidate is checked: each step has to be possible in plain Python, and the
-candidate has to end with the same verdict for the same cause, without an earlier failure.
+First the causal cone is computed backwards from the cells of the state that the property reads: a step belongs to the
+cone if it changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone
+are removed at once. A later step may read a cell although its value does not matter, so the remaining steps are then
+removed one by one and in pairs as long as the failure stays. Every shorter trace is checked: each of its steps has to
+be possible in plain Python, and it has to end with the same verdict for the same cause, without an earlier failure.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def causal_cone(trace: Trace) -> tuple[int, ...]:
 
 
 def _cells_of_outcome(trace: Trace) -> set[int]:
-    """The cells of the last state that decide the property, and whether its failure is permitted."""
+    """The cells of the last state that the property reads, or the condition under which its failure is permitted."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
     arguments: list[Cells | str] = [*trace.states[-2:], trace.steps[-1].action] if prop.of_steps else [trace.states[-1]]
@@ -145,7 +145,7 @@ def _cells_of_outcome(trace: Trace) -> set[int]:
 def _effects(
     instance: Instance, function: Function, arguments: Iterable[Cells | Argument]
 ) -> tuple[set[int], set[int]]:
-    """The cells that a function, or one of its guards, reads before writing them, and the cells that it writes."""
+    """Call a function. Return the cells that it (or a guard in it) reads before writing them, and those it writes."""
     recorded = [_RecordedCells(value) if isinstance(value, tuple) else value for value in arguments]
     Interpreter(instance).call(function.routine, recorded)
     states = [value for value in recorded if isinstance(value, _RecordedCells)]
@@ -156,7 +156,7 @@ def _effects(
 
 
 class _StepRemoval:
-    """Tries shorter traces of some of the steps of a trace, in their order; `kept` are these steps' positions."""
+    """Removes steps from a trace while the failure stays. `kept` has the positions of the steps that are left."""
 
     def __init__(self, trace: Trace, prop: Property) -> None:
         self.trace = trace
@@ -181,7 +181,7 @@ class _StepRemoval:
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """Return `kept` without the removable blocks of `size` steps, which are tried from the end to the beginning."""
+        """Return `kept` without every block of `size` steps that can be removed; the last block is tried first."""
         end = len(kept)
         while end > 0 and self.taken < MOST_TAKEN:
             end = min(end, len(kept))
@@ -201,8 +201,8 @@ class _StepRemoval:
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:
-        """Take only the steps in `kept`. Return those up to the failure, if all of these are possible and the failure
-        has the cause of the trace's failure; None otherwise."""
+        """Take the steps in `kept` until the failure. Return the positions of the steps that were taken; None if one of
+        them is not possible, or if there is no failure with the cause of the whole trace's failure."""
         instance = self.trace.instance
         states = [self.trace.states[0]]
         steps: list[Step] = []
@@ -224,8 +224,8 @@ class _StepRemoval:
 
 
 def _cause(trace: Trace) -> object:
-    """The cause of a failure, without numbers and names of brokers or records: the deciding expressions, and the
-    actions that lost the record.
+    """The cause of a failure, without the numbers of brokers or records: the expressions that decide that the property
+    is false, and the actions that lost the record.
 
     Traces with the same cause can be about different records, because records are numbered by the order of sending.
     """
@@ -249,7 +249,7 @@ def _outline(reason: Reason) -> object:
 
 
 def tell(trace: Trace, sliced: Slice) -> list[str]:
-    """Return lines with the removed steps and the reasons, and with the remaining steps."""
+    """Return lines with each removed step and the reason why it could be removed, and with the number of steps left."""
     if not sliced.left_out:
         if sliced.is_minimal:
             return [f"none of the {trace.length} steps can be removed, nor any two of them; nothing is written"]
@@ -274,9 +274,9 @@ Judge = Callable[[list[Cells], list[Step]], bool]
 
 
 def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
-    """Return the steps that the failure needs; `is_it` decides whether a path still ends in it. The last step is tried
-    first, so that the consequences of a step are tried before the step itself. Removing a step also removes the steps
-    that only it made possible: without a crash there is no restart."""
+    """Return the steps that a failure needs; `is_it` decides whether a path still ends in the failure. The removal of
+    the last step is tried first, so that the consequences of a step are tried before the step. With a step, the steps
+    that only it made possible are removed: without a crash there is no restart."""
     kept = list(steps)
     position = len(kept) - 1
     while position >= 0:
@@ -289,7 +289,7 @@ def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_i
 
 
 def take_steps(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tuple[list[Cells], list[Step]]:
-    """Take the steps that are possible; return the states along the path, the initial one first, and these steps."""
+    """Take those of the steps that are possible. Return the states, the initial one first, and the taken steps."""
     states, taken = [initial], []
     for step in steps:
         try:

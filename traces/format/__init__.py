@@ -2,5 +2,5 @@
 
 In:  an instance of a model and steps, or a file.
 Out: a certified `Trace`, its file, and the reason why its property is false.
-May import: no other room of traces.
+May import: no other subfolder of traces.
 """

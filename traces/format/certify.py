@@ -1,15 +1,15 @@
 """Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
-If the trace comes from a file, the caller adds that the file was edited (traces/format/files.py); if it comes from an
-engine, that the engine is wrong (NotCertifiedError).
+A trace that fails here was edited if it comes from a file (traces/format/files.py says so); if it comes from an engine,
+the engine is wrong (NotCertifiedError).
 
-A lasso is a path whose end is repeated for ever, which violates a property of endless behaviours (liveness). A loop
-without steps means that the behaviour stays in its last state. A step that does not change the state, or that causes an
-error, does not count as a step.
+A lasso is a path whose end is repeated for ever; it violates a property of endless behaviours (liveness). A loop
+without steps means that the behaviour stays in its last state. For fairness, a step counts as possible or taken only if
+it changes the state and causes no error.
 
-An `always_possible` property is violated once no path leads to a state in which it is true; no step changes that. An
-error in a step has no successor, and a property that cannot be evaluated counts as true, as in the search of the
-checker.
+An `always_possible` property is violated from the first state on from which no path leads to a state in which the
+property is true. On these paths, as in the checker's search, a step that causes an error leads nowhere, and a property
+that cannot be evaluated in a state counts as true there.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class NotCertifiedError(AssertionError):
 
 
 def certify(trace: Trace) -> None:
-    """Certify a trace. Raises FalseTraceError that names the wrong step and the difference."""
+    """Certify a trace. Raises FalseTraceError, whose message names the wrong step and how plain Python differs."""
     instance = trace.instance
     if len(trace.states) != len(trace.steps) + 1:
-        raise FalseTraceError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps")
+        raise FalseTraceError(f"it has {len(trace.states)} states, which do not fit {len(trace.steps)} steps")
     for position, cells in enumerate(trace.states):
         if len(cells) != instance.cells:
             raise FalseTraceError(f"state {position} has {len(cells)} cells instead of {instance.cells}")
@@ -125,14 +125,16 @@ def _certify_verdict(trace: Trace) -> None:
             raise FalseTraceError("it has a property without a verdict, or a verdict without a property")
         return
     if trace.verdict not in VERDICTS:
-        raise UsageError(f"unknown verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
+        raise UsageError(f"unknown verdict {trace.verdict}; the verdicts are: {', '.join(VERDICTS)}")
     if _rests_on_the_search(trace, prop):
         return
     verdicts = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind not in INDUCTIVE or trace.length == 0 or verdicts[-1] is None or any(verdicts[:-1]):
-            raise FalseTraceError(f"{prop.name} is not broken by the last step alone")
+            raise FalseTraceError(
+                f"{prop.name} does not become false in the last step, but the trace says {NOT_INDUCTIVE}"
+            )
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
@@ -155,7 +157,7 @@ def _certify_verdict(trace: Trace) -> None:
 
 
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
-    """Whether too many states follow the end of the trace to confirm here that it violates an `always_possible`."""
+    """Whether only the checker's search can confirm that an `always_possible` fails, because too many states follow."""
     end = trace.states[-1]
     return (
         prop.kind is Kind.ALWAYS_POSSIBLE
@@ -168,8 +170,8 @@ def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged at the end of each transition. A property that cannot be evaluated has no
-    verdict; nor has an `always_possible` property if too many states follow to be searched in plain Python.
+    For a property of transitions, the verdict is on the step that leads to the position. It is None where the property
+    cannot be evaluated, and for an `always_possible` property, where too many states can follow to search them here.
     """
     if is_live(prop):
         return [None] * len(states)  # no path without a loop breaks it
@@ -187,8 +189,8 @@ def judgements(instance: Instance, prop: Property, states: Sequence[Cells], step
 def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """Return the verdict on the property at one position; None for a property of endless behaviours, which no position
-    breaks. Raises ModelError if it cannot be evaluated there."""
+    """Return the verdict on the property at one position, or None; always None for a property of endless behaviours,
+    because no single position can break it. Raises ModelError if the property cannot be evaluated there."""
     if is_live(prop):
         return None
     if prop.kind is Kind.ALWAYS_POSSIBLE:
@@ -235,7 +237,7 @@ def from_steps(
 
 @contextlib.contextmanager
 def _confirming(command: str) -> Iterator[None]:
-    """Report that plain Python refuses a path, so the engine that found it is wrong. Raises NotCertifiedError."""
+    """Turn the errors by which plain Python refuses an engine's path into NotCertifiedError: the engine is wrong."""
     try:
         yield
     except ModelError:
@@ -280,7 +282,7 @@ def behaviour(
     loop: int | None = None,
 ) -> Trace:
     """Return the certified trace of these steps, which a user chose, from initial state number `initial_index`; with
-    `loop`, it is a lasso. Raises UsageError if they are not possible."""
+    `loop`, a lasso that returns to that position. Raises UsageError if the steps are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
         raise UsageError(f"there is no initial state {initial_index}; the initial states are 0..{len(starts) - 1}")
@@ -310,8 +312,8 @@ def is_live(prop: Property | None) -> bool:
 
 
 def certify_lasso(trace: Trace) -> None:
-    """Certify that a trace, whose steps are certified, is a lasso that breaks its property as its verdict says. Raises
-    FalseTraceError, ModelError."""
+    """Certify that a trace with certified steps is a lasso that breaks the trace's property as the verdict says.
+    Raises FalseTraceError, and ModelError if the property cannot be evaluated."""
     prop, loop = trace.prop, trace.loop
     if prop is None or not is_live(prop) or loop is None:
         raise FalseTraceError(
@@ -320,26 +322,26 @@ def certify_lasso(trace: Trace) -> None:
     if trace.verdict not in (VIOLATED, PERMITTED):
         raise FalseTraceError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}")
     if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
-        raise FalseTraceError(f"its last state is not state {loop}, to which its loop returns")
+        raise FalseTraceError(f"its last state differs from state {loop}, to which its loop returns")
     instance = trace.instance
     _certify_property(trace, prop, loop)
     for group in groups_of(instance, prop):
         if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
             raise FalseTraceError(
-                f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken"
+                f"its loop is not fair to {group.name}: such a step is possible in every state, but none is taken"
             )
     fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
     verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED
     if verdict != trace.verdict:
-        raise FalseTraceError(f"{prop.name} is {verdict} by its loop, but the trace says {trace.verdict}")
+        raise FalseTraceError(f"the loop makes {prop.name} {verdict}, but the trace says {trace.verdict}")
 
 
 def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
-    """Raise FalseTraceError if the property is true where the lasso says it is false."""
+    """Raise FalseTraceError if the property is true in a state in which it has to be false to fail on the lasso."""
     instance = trace.instance
     first = _first_false(trace, prop, loop)
     if first is None:
-        raise FalseTraceError(f"{prop.name}: its premise is true in no state after which the property stays false")
+        raise FalseTraceError(f"{prop.name} is not broken: its premise is true in no state of the trace")
     if prop.kind is Kind.EVENTUALLY_ALWAYS:
         if all(run.holds(instance, prop, cells) for cells in trace.states[loop:]):
             raise FalseTraceError(f"{prop.name} is true in every state of the loop")
@@ -351,10 +353,9 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
 
 
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
-    """The position from which on the property has to be false.
+    """The first position of those at which the property has to be false for the lasso to break it.
 
-    For `leads_to`, it is the last position at which the premise is true (None if it is true nowhere), so that only
-    necessary positions are checked.
+    For `leads_to`, this is the last position at which the premise is true; None if the premise is true nowhere.
     """
     if prop.kind is not Kind.LEADS_TO:
         return 0 if prop.kind is Kind.EVENTUALLY else loop
@@ -368,7 +369,7 @@ def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
-    """The number of the first step of the loop that belongs to the group and changes the state."""
+    """The number of the first step of the loop that belongs to the group and changes the state; None without one."""
     for at in range(loop + 1, len(trace.states)):
         if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]:
             return at
@@ -376,7 +377,7 @@ def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
 
 
 def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
-    """The first position of the loop at which no step of the group leads to another state."""
+    """The first position of the loop at which no step of the group leads to another state; None without one."""
     for at in range(loop, max(loop + 1, len(trace.steps))):
         cells = trace.states[at]
         moves = (step.number for step, after in possible_steps(trace.instance, cells) if after != cells)
@@ -433,7 +434,8 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of the groups in `idle`, of which no step is taken. Groups with the same actions share one name."""
+    """The names of the fair groups in `idle`, of which no step is taken. All groups with the same actions get one name,
+    such as `tick for each broker`, if each of these groups is in `idle` or `taken`."""
     for (actions, each), members in groupby(idle, _kind):
         alike = list(members)
         others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
@@ -459,7 +461,7 @@ MOST_STATES = 1000
 
 @dataclass(frozen=True)
 class Continuations:
-    """The states that can follow a state, itself included, as far as they were searched: up to the first state in which
+    """The states that a search from one state found, that state included. The search ends at the first state in which
     the property is true."""
 
     is_possible: bool | None
@@ -470,7 +472,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search what can follow a state for a state in which `prop` is true. No path leads there from those in `stuck`."""
+    """Search the states that can follow a state for one in which `prop` is true; no state in `stuck` leads to one."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()
@@ -501,7 +503,7 @@ def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells])
 
 
 def continuation_text(instance: Instance, prop: Property, cells: Cells) -> str:
-    """A sentence about the end of a trace that violates an `always_possible` property."""
+    """A sentence about the end of a trace that violates an `always_possible` property: how many states can follow."""
     following = continuations(instance, prop, cells)
     claim = f"From here, no path leads to a state in which {prop.name} is true"
     if following.is_possible is None:

@@ -1,11 +1,12 @@
 """Files: written completely or not at all; and the files of traces, as ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
 
-A trace that is read from a file is certified. Every failure, and every defect of a text, is one UsageError. Nothing in
-a text is ever executed: a model is looked up by name or given by the user, and its digest has to match.
+A trace that is read from a file is certified. If a file cannot be read or written, or its text is defective, a
+UsageError says so. Nothing in a text is ever executed: a model is looked up by name or given by the user, and its
+digest has to match.
 
 `recheck` decides whether a recorded trace is still possible under the current version of its model. A file written with
-exactly the same model is certified. With any other version of the model, only the initial state and the steps of the
-file are used; its other states are ignored.
+exactly the same model is certified. If the model has changed, the steps in the file are taken again from the file's
+first state; the other states in the file are ignored.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def draft_in(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def _draft(folder: Path, content: bytes) -> Iterator[Path]:
-    """A finished draft, which is removed at the end if it still has its name. Raises OSError."""
+    """Write a draft for the time of a `with` block. At the end it is removed if it was not renamed. Raises OSError."""
     draft = draft_in(folder)
     try:
         write_through(draft, content)
@@ -212,7 +213,7 @@ def blaming(part: object) -> Iterator[None]:
 
 
 def certify_file(trace: Trace) -> None:
-    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it is not true."""
+    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it cannot be certified."""
     try:
         certify(trace)
     except FalseTraceError as error:
@@ -220,7 +221,8 @@ def certify_file(trace: Trace) -> None:
 
 
 def read_header(path: Path) -> tuple[Header, int, int | None]:
-    """Return the unchecked header of a file, the number of its steps, and the target of its loop. Raises UsageError."""
+    """Return the header of a trace file, the number of its steps, and the state to which its loop returns (or None),
+    without certifying the trace. Raises UsageError."""
     with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
@@ -229,8 +231,8 @@ def read_header(path: Path) -> tuple[Header, int, int | None]:
 
 
 def changed(header: Header) -> list[str]:
-    """The configuration entries that differ from the model's defaults; all entries for a user's own model, which is not
-    loaded here."""
+    """The configuration entries of a trace file that differ from the model's defaults, and its swapped actions. For a
+    user's own model, which is not loaded here, all entries."""
     usual: dict[str, str] = {}
     if header.file is None:
         with contextlib.suppress(UsageError):
@@ -240,7 +242,7 @@ def changed(header: Header) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file with any content. Raises UsageError, whose message does not contain the path."""
+    """Return the text of a file. Raises UsageError if it is no text; the caller puts the path before the message."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -346,7 +348,7 @@ def _head(trace: Trace) -> dict[str, Any]:
 
 
 def _error(trace: Trace) -> dict[str, Any]:
-    """The error at the end of the trace, in a form that is not a state, so that other viewers can ignore it."""
+    """The header's entry for the error at the end of the trace, which other viewers ignore; empty without an error."""
     if trace.error is None:
         return {}
     step = None if trace.erring is None else _step(trace.instance, trace.erring)
@@ -377,7 +379,7 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
-    """A set or a queue as ITF. A value that is not an element, which occurs only in unreachable states, is null."""
+    """A set or a queue as ITF. A place of a queue without an element, possible only in unreachable states, is null."""
     elements = [None if value == contents.filler else _member(contents, value) for value in contents.elements(cells)]
     return {"#set": elements} if contents.filler is None else elements
 
@@ -452,7 +454,7 @@ def header_of(document: Mapping[str, Any]) -> Header:
         None if meta.get(key) is None else _checked(meta[key], key) for key in ("property", "verdict", "model-file")
     )
     if verdict is not None and verdict not in VERDICTS:
-        raise UsageError(f"unknown verdict {verdict}; there are: {', '.join(VERDICTS)}")
+        raise UsageError(f"unknown verdict {verdict}; the verdicts are: {', '.join(VERDICTS)}")
     return Header(
         _checked(meta.get("model"), "model"),
         _checked(meta.get("model-digest"), "model-digest"),
@@ -469,13 +471,13 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a trace: a message, and the step that causes the error (None: a property does)."""
+    """Read the error at the end of a trace: `message`, and `step`, the step that causes it (null: a property does)."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
         raise UsageError("its error has no message; write the trace again")
     if not isinstance(error["step"], dict | None):
-        raise UsageError(f"its error names the step {_shown(error['step'])}; write the trace again")
+        raise UsageError(f"the step of its error is {_shown(error['step'])}, not an object; write the trace again")
     _checked(error["message"], "message of its error")
     return error
 
@@ -558,14 +560,15 @@ def _read_erring(instance: Instance, header: Header) -> Step | None:
 
 
 def _instance(header: Header, model: Model) -> Instance:
-    """The model under the configuration in the file's header, which has to name every entry. Raises UsageError."""
+    """The model with the configuration in the file's header, which has to have every entry. Raises UsageError."""
     differing = set(model.entries) ^ set(header.configuration)
     if differing:
-        raise UsageError(f"its configuration and its model differ in {', '.join(sorted(differing))}; write it again")
+        names = ", ".join(sorted(differing))
+        raise UsageError(f"only one of its configuration and its model has the entry {names}; write the trace again")
     try:
         values = {name: parse(name, model.entries[name], text) for name, text in header.configuration.items()}
     except ValueError as error:
-        raise UsageError(f"its configuration has a number that cannot be read ({error}); write it again") from None
+        raise UsageError(f"its configuration has an unreadable number ({error}); write the trace again") from None
     instance = model.instance(header.protocol, values, header.swaps)
     if configuration_digest(instance) != header.configuration_digest:
         raise UsageError("its configuration was edited: it does not fit its digest; write the trace again with check")
@@ -626,7 +629,7 @@ def _read_member(layout: FieldLayout, contents: Contents, value: object) -> int:
     for element in range(layout.sizes[-1]) if contents.filler is None else _candidates(layout, value):
         if element != contents.filler and _is_same(value, _member(contents, element)):
             return element
-    raise UsageError(f"{layout.name} cannot contain {_shown(value)}; give elements of its declaration")
+    raise UsageError(f"{layout.name} cannot contain {_shown(value)}; give elements that its declaration allows")
 
 
 def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
@@ -638,7 +641,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
 
 
 def _candidates(layout: FieldLayout, value: object) -> Iterator[int]:
-    """The values of a cell that this JSON value may stand for."""
+    """The numbers that this JSON value may stand for in a cell of a field; the caller compares their texts."""
     text = str(value.get("#bigint")) if isinstance(value, dict) else str(value)
     digits = re.search(r"-?[0-9]{1,10}$", text)
     if digits is not None and layout.low <= int(digits[0]) <= layout.high:
@@ -702,9 +705,9 @@ OPTIONS = frozenset(
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """Return `command` if it is one of isrcheck's; otherwise a search or proof of the instance, or nothing without a
-    property. The search has the bound `length` (one more for a deadlock), unless the property needs every reachable
-    state. `file` is the user's own model, if there is one."""
+    """Return a command that is safe to run and finds a trace again: `command`, if it runs only isrcheck's programs;
+    otherwise a search or proof of the instance, or "" without a property. The search has the bound `length` (one more
+    for a deadlock), unless the property needs every reachable state. `file` is the user's own model, or None."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or _is_ours(command, options, file):
         return command
@@ -722,7 +725,7 @@ def reproduction(
 
 
 def _is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists only of isrcheck's programs with these options, with nothing for a shell to expand."""
+    """Whether a command runs only isrcheck's programs, with only these options, and nothing that a shell expands."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -750,13 +753,15 @@ class Recheck:
 
 
 def recheck(path: Path, model_file: Path | None = None) -> Recheck:
-    """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
-    `model_file`, which executes that file. Raises UsageError."""
+    """Take the steps of a trace again, and return whether it is still possible. `model_file`, which is executed, holds
+    the user's own model, if the trace is about one. Raises UsageError."""
     with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)
         if model_file is None and header.file is not None:
-            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; pass its path")
+            raise UsageError(
+                f"its model is the file {header.file}, which is not loaded automatically; pass its path as `model_file`"
+            )
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest

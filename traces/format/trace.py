@@ -1,8 +1,8 @@
 """A trace: one path of a model, the verdict on a property at its end, an error at its end, and its states as text.
 
-certify.py makes traces from the paths that engines found, files.py from files. Errors are those of the reference
-semantics, models/run.py. A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers
-are numbered after the records and are not printed as letters.
+certify.py makes traces from the paths that engines found, files.py from files. An error is a value or an index out of
+range, as plain Python (models/run.py) reports it. A cell of one of Kafka's logs holds a record or the marker that ends
+a transaction; markers have the numbers after those of the records, and are not printed as letters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
 
 class FalseTraceError(UsageError):
-    """A trace is not true: the message says what plain Python finds instead.
+    """Plain Python does not confirm a trace: the message says what it finds instead.
 
     If the trace was read from a file, the file was edited; if an engine made it, the engine is wrong."""
 
@@ -110,16 +110,16 @@ class Trace:
         return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
 
     def spell_position(self, position: int) -> str:
-        """Return the text that denotes a state in messages: its step with number, action and arguments."""
+        """Return the text that stands for a state in messages: the step that led to it, with number and arguments."""
         if position == 0:
             return "the initial state"
         return f"step {position} ({self.instance.spell_step(self.every_step[position - 1])})"
 
 
 def property_of(instance: Instance, name: str) -> Property:
-    """Return the property or lemma of this name, which has to apply under this configuration; or an implicit one.
+    """Return the property or lemma of this name, or one of the implicit properties `in_range` and `deadlock`.
 
-    Raises UsageError.
+    Raises UsageError if no property has the name, or if it does not apply to this configuration.
     """
     declared = {prop.name: prop for prop in (*instance.model.properties, *instance.model.lemmas)}
     prop = {**declared, IN_RANGE.name: IN_RANGE, DEADLOCK.name: DEADLOCK}.get(name)
@@ -133,7 +133,7 @@ def property_of(instance: Instance, name: str) -> Property:
 
 
 def back(trace: Trace) -> str:
-    """What follows the last step of a lasso, in a few words."""
+    """What follows the last step of a lasso, in words: `stays here for ever`, or `back to step 3`."""
     return "stays here for ever" if trace.loop == trace.length else f"back to step {trace.loop}"
 
 
@@ -178,7 +178,7 @@ class NoErrorError(AssertionError):
 
 @dataclass(frozen=True)
 class Error:
-    """An error at the end of a trace, by the step after the last state or by a property that cannot be evaluated."""
+    """An error at the end of a trace: of the step after the last state, or of a property that has no value there."""
 
     step: Step | None
     property_name: str | None
@@ -212,7 +212,7 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if the path has no error."""
+    """Return the error at the end of the path that `path_of` returns. Raises NoErrorError if there is no error."""
     path = path_of(instance, initial, numbers)
     error = error_at_end(instance, path.states, path.steps, path.erring)
     if error is None:
@@ -223,8 +223,8 @@ def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """Return the error of the step `erring`, or, without such a step, the first error of a property that occurs at the
-    end of the path and not before. None if there is no such error."""
+    """Return the error of the step `erring`; without this step, the first error of a property that can be evaluated at
+    every position of the path but the last. None if there is no error."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -260,9 +260,9 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """Return the properties that cannot be evaluated at the end of a path, but could at every earlier position.
+    """Return an error for each property that can be evaluated at every position of a path but the last.
 
-    Properties of transitions come first, as in a search.
+    Errors of properties of transitions come first, as in a search.
     """
     last = len(states) - 1
     for prop in sorted((*instance.properties, DEADLOCK), key=lambda prop: not prop.of_steps):
@@ -413,7 +413,7 @@ def _decision(s: State, transaction: int) -> str:
 class ReadableTrace:
     """A path of a model (an initial state and steps), and the verdict on a property at its end, or on its `loop`.
 
-    `certified` is the same trace as the engines use it: its states are rows of cells.
+    `certified` is the same trace in the form that engines use, in which a state is a tuple of numbers.
     """
 
     certified: Trace
@@ -461,8 +461,8 @@ class ReadableTrace:
 
     @property
     def loop(self) -> int | None:
-        """Of a lasso, the position in `states` to which its last step returns: the steps after it are repeated for
-        ever. The last position if the behaviour stays there. None for a trace that just ends."""
+        """Of a lasso, the position in `states` to which its last step returns: the steps after this position are
+        repeated for ever. It is the last position if the behaviour stays there, and None for a trace without a loop."""
         return self.certified.loop
 
     def __len__(self) -> int:
@@ -485,7 +485,7 @@ def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
 
 
 def _nested(values: list[Any], sizes: Sequence[int]) -> Any:
-    """Values in a row as lists of these sizes, which may be 0; the only value if there are no sizes."""
+    """The values as nested lists of these sizes, the size of the outer list first; without sizes, the only value."""
     if not sizes:
         return values[0]
     each = prod(sizes[1:])

@@ -1,7 +1,7 @@
-"""Explains why an expression is false: the deciding operand, for which binding, and the cell values that it reads.
+"""Explains why an expression is false: the operand that decides, the values of its variables, and the cells it reads.
 
-The routine as it is written determines which expressions are examined, so sets and queues are explained as such. The
-interpreter (models/language/interpreter.py) computes every value, and reads the cells.
+The expressions are those of the model's source text, so a set is explained as a set, not as the flags that store it.
+The interpreter (models/language/interpreter.py) computes every value, and reads the cells.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Reason:
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
-        """Return the reason for an expression that `inner` decides. A constant `inner` is left out, since it explains
-        nothing; the cells in `readings` are then the reason."""
+        """Return the reason for an expression whose value `inner` decides. If `inner` is a constant, it explains
+        nothing and is left out; the cells in `readings` are then the reason."""
         if inner.source in ("True", "False"):
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
     def numbers(self) -> dict[str, int]:
-        """Return the values of the names, here and in deeper reasons; for a name bound several times, the outermost."""
+        """Return the values of the bound names, here and in deeper reasons; of several for a name, the outermost."""
         values = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
             values = reason.numbers() | values
@@ -76,7 +76,7 @@ class Reason:
 
     @property
     def where(self) -> str:
-        """The names and their values, as the end of a sentence."""
+        """The bound names and their values, as the end of a sentence, such as ` for r = 1`; "" without names."""
         return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
@@ -133,7 +133,7 @@ class FalseGuard:
 
     @property
     def place(self) -> str:
-        """The file and line of the guard; the file of a model of the product without the folder of the product."""
+        """The file and line of the guard; the path of a built-in model is relative to the product's folder."""
         path = Path(self.path)
         return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path}:{self.line}"
 
@@ -148,7 +148,7 @@ def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuard | None:
-    """Return the first guard that disables a disabled step; None if the protocol lacks the action."""
+    """Return the first false guard of a disabled step; None if the protocol does not have the step's action at all."""
     function = instance.function(step.action_index)
     if function is None:
         return None
@@ -168,7 +168,7 @@ def spell_expression(expression: ir.Expression) -> str:
 
 
 class _State(list[int]):
-    """The cells of a state, and the name under which the property or the action knows it."""
+    """The cells of a state, and the name of the parameter that stands for the state in a property or an action."""
 
     def __init__(self, name: str, cells: Sequence[int]) -> None:
         super().__init__(cells)
@@ -176,7 +176,7 @@ class _State(list[int]):
 
 
 def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
-    """The scope of a call of a function; it need not have a parameter for the taken action."""
+    """The scope of a call of a function with these arguments; those without a parameter (the action) are left out."""
     values: dict[ir.Variable, Argument | None] = {
         parameter: _State(parameter.name, argument) if isinstance(argument, tuple) else argument
         for parameter, argument in zip(function.routine.parameters, arguments, strict=False)
@@ -185,7 +185,7 @@ def _scope(instance: Instance, function: Function, arguments: Iterable[Argument 
 
 
 class _Scope(Evaluation):
-    """One call of a routine of the model; the call is explained by the expressions that decide its value."""
+    """One call of a routine (property, action or helper) of the model: finds the expressions that decide its value."""
 
     instance: Instance
     returned: ir.Expression
@@ -223,7 +223,7 @@ class _Scope(Evaluation):
     # ----------------------------------------------------------------------------------------------------------- values
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression as it is written; cells are read in the order in which Python reads them."""
+        """The value of an expression of the source text; its cells are read in the order in which Python reads them."""
         match expression:
             case ir.CollectiveExpression():
                 for part in parts(expression):  # the core may read them in another order, or not all of them
@@ -239,7 +239,7 @@ class _Scope(Evaluation):
         return super().value(expression)
 
     def place(self, cell: ir.Cell) -> tuple[list[int], int]:
-        """The place of a cell; note that the cell is read."""
+        """The state and the position of a cell; the cell is noted as read."""
         state, place = super().place(cell)
         assert isinstance(state, _State)
         self.reads[state.name, place] = state
@@ -265,13 +265,13 @@ class _Scope(Evaluation):
     # ------------------------------------------------------------------------------------------------------- statements
 
     def decisive(self, routine: ir.Routine) -> ir.Expression:
-        """Execute a routine up to its return statement. Return the expression there; if that is a constant, the
-        condition around it, if there is one."""
+        """Execute a routine up to its return statement. Return the returned expression; if that is a constant inside an
+        `if`, return the condition of the `if`, which decides."""
         self.block(routine.written)
         return self.tests[-1] if isinstance(self.returned, ir.Constant) and self.tests else self.returned
 
     def statement(self, statement: ir.Statement) -> int | None:
-        """Execute a statement, except that a returned expression is kept and not evaluated."""
+        """Execute a statement. The expression of a return statement is not evaluated but kept in `returned`."""
         match statement:
             case ir.Return(value):
                 self.returned = value
@@ -310,7 +310,7 @@ class _Scope(Evaluation):
         return None
 
     def letter(self, variable: ir.Variable, end: ir.Expression) -> None:
-        """Print a variable as a letter if the numbers below `end`, its values, are elements of a lettered domain."""
+        """Decide whether a variable is printed as a letter: if 0 to `end` - 1 are the elements of a lettered domain."""
         match end:
             case ir.Size(domain):
                 is_lettered = domain.letters
@@ -352,7 +352,7 @@ class _Scope(Evaluation):
         return Reason(spell_expression(expression), truth, readings=self.readings(expression))
 
     def why_operands(self, expression: ir.And | ir.Or, operands: Sequence[ir.Expression]) -> Reason:
-        """Explain `and` and `or`: one operand decides a false `and` and a true `or`; all operands decide the others."""
+        """Explain `and` and `or`: a false `and` or a true `or` by one operand, a true `and` or a false `or` by all."""
         decisive = isinstance(expression, ir.Or)
         for operand in operands:
             if bool(self.value(operand)) is decisive:
@@ -360,7 +360,7 @@ class _Scope(Evaluation):
         return Reason(spell_expression(expression), not decisive, deeper=tuple(map(self.why, operands)))
 
     def why_helper(self, call: ir.Call) -> Reason:
-        """Explain a call of a helper by the value that the helper returns, with its parameters bound."""
+        """Explain a call of a helper: why the helper returns this value for these arguments."""
         truth = bool(self.value(call))
         self.reads.clear()
         scope = self.called(call)
@@ -377,7 +377,7 @@ class _Scope(Evaluation):
         return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
-        """Explain `all` or `any` by its deciding element, for which the generators' variables have their values."""
+        """Explain `all` or `any` by its deciding element: the variables of the generators have the values for it."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
         stated = (map(self.stated, generator.conditions) for generator in generators)
@@ -385,7 +385,8 @@ class _Scope(Evaluation):
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
-        """Return a true condition without the helpers in it that are true by the configuration alone."""
+        """Return the text of a true condition (in a list, empty if nothing is left) without those calls of helpers that
+        are true in every state under this configuration."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
         open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
         if len(open_parts) == len(operands):

@@ -1,8 +1,8 @@
 """Kafka's replication, action by action: each step in plain words, its messages, and what it does to records.
 
-The row of an action in ACTIONS has everything shown about it. A clause in the present tense says which participant does
-what to which, such as `broker 0 answers the fetch of broker 2`. The effects of a step (a high watermark moves, a record
-is acknowledged, a log is truncated) result from a comparison of the states (EFFECTS), so unknown actions have them too.
+The row of an action in ACTIONS has everything shown about it: first a clause in the present tense, such as `broker 0
+answers the fetch of broker 2`. The effects of a step (a log is truncated, a record is acknowledged) are found by
+comparing the states before and after it (EFFECTS), so they are shown for actions without a row, too.
 
 A message is late if the controller has changed the leader or the ISR between its sending and its arrival. The messages
 are the announcements of the controller, the responses to fetches, and the answers to AlterPartition. A fetch is late if
@@ -55,7 +55,7 @@ def brokers(numbers: list[int]) -> str:
 
 
 def members(s: State, flags: Flags) -> list[int]:
-    """Return the brokers of a field of truth values."""
+    """Return the brokers that belong to a set, which `flags` stores as one truth value per broker."""
     return [r for r in range(s.replicas) if flags[r]]
 
 
@@ -171,7 +171,7 @@ def _answers_parked(context: StepContext) -> Events:
 
 
 def _content(context: StepContext, s: State) -> str:
-    """The content of a response in a state: its entries and its high watermark, or where the logs diverge."""
+    """The content of the fetch response in flight, as text: entries and high watermark, or where the logs diverge."""
     follower, leader = context.follower, context.leader
     if s.fetch[follower][leader] == Fetch.DIVERGING:
         return spell_divergence(s, follower, leader)
@@ -244,7 +244,7 @@ def _reassign(s: State, target: Flags) -> str:
 
 
 def _decides(text: Callable[[StepContext], str] | str) -> MessageFinder:
-    """The words for a step in which the controller decides something, and may elect a leader."""
+    """Return a function that marks a step in the controller's lane with `text`, and with the elected leader, if any."""
 
     def decide(context: StepContext) -> Events:
         said = text if isinstance(text, str) else text(context)
@@ -258,7 +258,7 @@ def _reassigns(context: StepContext) -> str:
 
 
 def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
-    """The controller does what `end` says, or nothing if that is empty; in other messages, `end` ends a sentence."""
+    """Return a function that marks a step in the controller's lane with the text of `end`, unless that is empty."""
 
     def decide(context: StepContext) -> Events:
         if text := end(context):
@@ -268,7 +268,7 @@ def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
 
 
 def _elected(context: StepContext) -> str:
-    """The broker that the controller elects in this step, as the end of a sentence."""
+    """The election by the controller in this step, as the end of a sentence: `, elects 1`, `, no leader` or ""."""
     before, after = context.before, context.after
     if after.controller_leader == before.controller_leader:
         return ""
@@ -276,7 +276,7 @@ def _elected(context: StepContext) -> str:
 
 
 def _forgotten(context: StepContext) -> str:
-    """The eligible leaders outside the ISR that the controller forgets in this step, as the end of a sentence."""
+    """The ELR or last known leader, if the controller forgets them in this step, as the end of a sentence; or ""."""
     before, after = known_by_controller(context.before), known_by_controller(context.after)
     names = {"elr": "the ELR", "last": "the last known leader"}
     forgotten = [name for sign, name in names.items() if sign in before and sign not in after]
@@ -380,7 +380,7 @@ def _applies_metadata(context: StepContext) -> Events:
 
 
 def _reads_configuration(context: StepContext) -> Events:
-    """The values of min.insync.replicas that a broker reads in this step."""
+    """The values of min.insync.replicas that a broker reads from the metadata in this step, each as a message."""
     before, after, broker = context.before, context.after, context.broker
     if before.min_isr_changes > 0:
         for change in range(before.min_isr_changes_read[broker], after.min_isr_changes_read[broker]):
@@ -718,7 +718,7 @@ ACTIONS: Mapping[str, ActionView] = {
 
 
 def _is_elected(context: StepContext) -> Events:
-    """The election of a broker, which does not learn of it in this step."""
+    """A mark for the election of a broker, in the step of the controller's decision; the broker learns of it later."""
     elected = context.after.controller_leader
     if elected not in (NONE, context.before.controller_leader):
         yield context.mark(("broker", elected), "elected", ELECTION)
@@ -732,7 +732,7 @@ def _truncated(context: StepContext) -> Events:
 
 
 def _isr_written(context: StepContext) -> Events:
-    """The ISR write of a leader, up to 2.4."""
+    """The message by which a leader writes a new ISR to ZooKeeper, in generations up to 2.4."""
     before, after = context.before, context.after
     is_same_epoch = before.controller_epoch == after.controller_epoch
     if "leader" in context.arguments and is_same_epoch and not alters_partitions(after):
@@ -742,7 +742,7 @@ def _isr_written(context: StepContext) -> Events:
 
 
 def _alter_partition_sent(context: StepContext) -> Events:
-    """The requests that leaders have sent in this step; they arrive later."""
+    """The AlterPartition requests that leaders have sent in this step; the controller gets them later."""
     before, after = context.before, context.after
     if not alters_partitions(after):
         return
@@ -758,7 +758,7 @@ def _sender(s: State, record: int) -> Participant:
 
 
 def _refused_after_append(context: StepContext) -> Events:
-    """The requests answered although too few replicas hold the record; a leader that is demoted need not answer."""
+    """Error responses for records that a leader appended before its ISR became too small, unless it was demoted."""
     before, after = context.before, context.after
     for record in range(after.records):
         leader = before.pending[record]
@@ -769,7 +769,7 @@ def _refused_after_append(context: StepContext) -> Events:
 
 
 def _answering(context: StepContext) -> str | None:
-    """The argument that names the broker that answers the clients in this step, if there is one."""
+    """The name of the argument (`leader` or `broker`) with the broker that answers clients in this step; or None."""
     return next((name for name in ("leader", "broker") if name in context.arguments), None)
 
 
@@ -790,7 +790,7 @@ FIRST_READ = {
 
 
 def _read(context: StepContext) -> Events:
-    """The records that readers see for the first time at an offset."""
+    """A message for each record that readers see for the first time at an offset."""
     before, after, broker = context.before, context.after, _answering(context)
     if broker is None:
         return
@@ -802,7 +802,7 @@ def _read(context: StepContext) -> Events:
 
 
 def _read_otherwise(context: StepContext) -> Events:
-    """The records that a leader exposes at an offset where another record was read first."""
+    """A message for each record that a leader exposes at an offset at which another record was read before."""
     s = context.after
     for lane in FIRST_READ:
         for leader in range(s.replicas if context.lanes.groups[lane] else 0):
@@ -814,7 +814,7 @@ def _read_otherwise(context: StepContext) -> Events:
 
 
 def _contradiction(s: State, leader: int, offset: int, readers: str) -> int:
-    """The record that a presumed leader exposes at an offset where another record was read first, or NONE."""
+    """The record that a broker, if it presumes to lead, exposes where another record was read before; or NONE."""
     first_read, is_shown = FIRST_READ[readers]
     if s.leader[leader] != leader or not is_shown(s, leader, offset):
         return NONE
@@ -863,5 +863,5 @@ def rare_events(trace: Trace) -> dict[str, int]:
 
 
 def _moment(s: State) -> tuple[int, int]:
-    """The epochs of the controller in a state; two states with the same epochs count as one moment."""
+    """The leader epoch and the partition epoch of the controller. A message is late if they change on its way."""
     return int(s.controller_epoch), int(s.controller_partition_epoch)

@@ -1,8 +1,8 @@
 """What goes wrong in a trace of Kafka's replication: promises of records, their removals, and contradictions.
 
-Of a trace of any other model, only what permits its failure is described. The step that removes the last relevant copy
-and the step that makes the property false can differ: a follower truncates, and only its later election makes the
-record unavailable. Lines are of any length; table.fitted breaks them.
+For a trace of any other model, the lines say only which faults permit the failure. The step that removes the last
+relevant copy and the step that makes the property false can differ: a follower truncates, and only its later election
+makes the record unavailable. Lines are of any length; table.fitted breaks them.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Timeline:
         return changes[-1] if changes else None
 
     def when(self, position: int | None, word: str = "at") -> str:
-        """Return `word` and a step, as in `at step 3 by ...`; for the positions 0 and None, `from the start`."""
+        """Return `word` and the step at `position`, as in `at step 3 by ...`; for 0 and None, `from the start`."""
         if not position:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"
 
     def since(self, is_true: Callable[[State], bool]) -> str:
-        """Return since when a predicate that is true in the last state has been true."""
+        """Return since when a predicate that is true in the last state has been true, as in `since step 3 by ...`."""
         return self.when(self.last_change(is_true), "since")
 
     # ---------------------------------------------------------------------------------------------------------- entries
@@ -109,7 +109,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class PendingChange:
-    """A change of the ISR that a leader did not count when it made a promise."""
+    """A change of the ISR that a leader had proposed, but ignored when it acknowledged or exposed a record."""
 
     leader: int
     broker: int
@@ -122,8 +122,8 @@ class PendingChange:
 
 
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
-    """Return the last change of the ISR that the leader did not count when it made a promise, though the change might
-    have put the broker into the ISR of record."""
+    """Return the last change of the ISR that the leader ignored when it made a promise, in step `promised`, although
+    by this change the broker might have been in the controller's ISR; or None."""
     if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 
@@ -144,11 +144,11 @@ def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int
 
 
 def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
-    """Return lines about a change that a leader did not count, and about what made it drop the change."""
+    """Return lines about a change of the ISR that a leader ignored, and about the event by which it was dropped."""
     verb = "joins" if change.is_joining else "leaves"
     proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {verb} the ISR"
     if change.dropped is None:
-        outcome = f"that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)"
+        outcome = f"that change was pending, so broker {change.broker} could be in the controller's ISR (MAXIMAL_ISR)"
     else:
         reason = _reason(timeline, change.leader, change.dropped)
         outcome = f"the leader dropped that change {timeline.when(change.dropped)}{reason}"
@@ -156,7 +156,7 @@ def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
 
 
 def passed_member(timeline: Timeline, leader: int, r: int) -> list[str]:
-    """Explain that the high watermark of a leader is above the log end of `r`, a member of its maximal ISR."""
+    """Explain that a leader's high watermark is above the log end of `r`, a member of its ISR or its proposed ISR."""
     high_watermark, end = timeline.last.high_watermark[leader], timeline.last.log_end_offset[r]
     risen = timeline.last_change(lambda s: bool(s.high_watermark[leader] == high_watermark))
     change = uncounted_change(timeline, leader, r, risen or 0)
@@ -183,7 +183,8 @@ def _reason(timeline: Timeline, leader: int, dropped: int) -> str:
 
 
 def earlier_process(timeline: Timeline, leader: int, member: int, promised: int) -> str:
-    """Return the end of a sentence: the leader knew an earlier process of a follower when it made a promise."""
+    """Return the end of a sentence, if the leader's promise in step `promised` relied on a process of a follower that
+    had ended before, and when that process ended; otherwise ""."""
     s = timeline.states[promised]
     if not has_kraft(s) or s.remote_broker_epoch[leader][member] != BrokerEpoch.EARLIER:
         return ""
@@ -192,8 +193,8 @@ def earlier_process(timeline: Timeline, leader: int, member: int, promised: int)
 
 
 def election(timeline: Timeline, broker: int, position: int) -> str:
-    """Return the set from which a KRaft controller elects a broker in a step, unless the broker is one of several in
-    the ISR, as the end of a sentence; an unclean election has a name of its own."""
+    """Return the end of a sentence that says from which set a KRaft controller elects a broker in a step. It is "" if
+    the ISR has other members, too, and for an unclean election, whose action's name says enough."""
     if position == 0 or not has_kraft(timeline.last):
         return ""
     before, after = timeline.states[position - 1], timeline.states[position]
@@ -290,7 +291,7 @@ def _promising(timeline: Timeline, promised: int) -> list[int]:
 
 
 def lines(trace: Trace) -> list[str]:
-    """Return lines that describe the failure, if it is of a known kind, and what permits it."""
+    """Return lines that describe the failure, if its property has an explanation here, and what permits it."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
     failure: list[str] = []
@@ -323,7 +324,7 @@ def _about_loss(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
-    """Lines about the followers that the leader knew to hold the entry when it made the promise."""
+    """Lines about the followers that the leader knew, when it made the promise, to hold the entry by their fetches."""
     s = timeline.states[loss.promised]
     lines = []
     for leader in _promising(timeline, loss.promised):
@@ -352,7 +353,7 @@ def permitting(trace: Trace) -> list[str]:
 
 
 def _promised_acks(trace: Trace) -> tuple[str, str] | None:
-    """The value of acks on which a property of acknowledged records rests, by its name, and as the user writes it."""
+    """The configured acks, if the property is about acknowledged records: by name (`ALL`) and as the user writes it."""
     entry = trace.instance.model.entries.get("acks")
     rests_on_acks = trace.property_name in ("acked_not_lost", CLAIM)
     if not rests_on_acks or entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
@@ -401,13 +402,13 @@ def _claimed(trace: Trace) -> str:
 
 
 def _given_up(trace: Trace) -> list[tuple[str, int]]:
-    """The steps of this trace that spent a budget for faults that permit a failure of the property."""
+    """The faults of this trace that permit a failure of its property, each with the position of its step."""
     permits_resends = trace.property_name in SENT_ONCE and not _is_idempotent(trace)
     return _spent(trace, SENT_AGAIN | GIVEN_UP if permits_resends else GIVEN_UP)
 
 
 def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[tuple[str, int]]:
-    """The faults that spent one of these budgets, each with the position of its step."""
+    """The faults in a trace that one of these budgets counts, each with the position of its step."""
     left = {fault: trace.instance.layouts.get(f"{budget}_left") for budget, fault in budgets.items()}
     return [
         (fault, position)
@@ -586,7 +587,7 @@ def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
 
 
 def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapping[str, int]) -> str | Words | None:
-    """The words, with the values of the variables filled in; None if a variable has no value."""
+    """Fill the values of the variables into a text, or call a function with them; None if a variable has no value."""
     if not takes(words) <= numbers.keys():
         return None
     if isinstance(words, str):
@@ -598,8 +599,8 @@ def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapp
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever. None for a property
-    without words, or whose variables have other names."""
+    """Return what goes wrong, in a sentence that ends with `how`, the last step or the repeated steps in words. None if
+    there is no sentence for the property, or if its variables have other names."""
     timeline, words = Timeline(trace), SENTENCES.get(trace.property_name or "")
     loss = find_loss(trace) if trace.length else None
     if loss is not None:
@@ -664,19 +665,19 @@ def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> 
 
 
 def _elected(timeline: Timeline, loss: Loss) -> str:
-    """How the last step makes the broker the leader, as a participle such as `elected`."""
+    """How the broker becomes the leader in the last step, as the end of `is ...`: `elected` or `the leader again`."""
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     is_new = before.controller_leader != loss.broker == after.controller_leader
     return "elected" if is_new else "the leader again"
 
 
 def _leading(timeline: Timeline, loss: Loss) -> str:
-    """Whether the leader of record knows that it leads."""
+    """A clause that says whether the broker that the controller has elected knows that it leads."""
     return "which leads" if timeline.last.leader[loss.broker] == loss.broker else "which is elected already"
 
 
 def _held_elsewhere(timeline: Timeline, loss: Loss) -> str:
-    """The running brokers that still have the record, as the end of a sentence."""
+    """The running brokers that still have the record, as the end of a sentence; "" if there are no such brokers."""
     s = timeline.last
     others = [r for r in range(s.replicas) if s.is_up[r] and model.holds_record(s, r, loss.record)]
     return f", although {brokers(others)} still {'has' if len(others) == 1 else 'have'} it" if others else ""

@@ -1,8 +1,8 @@
 """A trace of Kafka's replication as a table: one column for the controller, one per broker, one for the clients.
 
 The tables BASICS, SIGNS and SIGNS_SINCE_2_8 explain the signs in the columns of the controller and of the brokers.
-Pages show the same items as notes, in words (scene.py). An entry of the leader epoch cache is shown only if it does not
-follow from the log or from leadership. Messages in flight between brokers are shown only with --full.
+Pages show the same facts as notes in words (scene.py). An entry of the leader epoch cache is shown only if a reader
+cannot derive it from the log or from leadership. Messages in flight between brokers are shown only with --full.
 
 The clients' column shows what the step changed for them: records that are sent in a transaction or sent again,
 transactions that are decided, records that become readable (and for whom, if not for all readers), and
@@ -165,7 +165,7 @@ MOST_STACKED = 4
 
 
 def titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
+    """Return the titles of the columns to the right of the steps."""
     return ["controller", *numbered("broker", instance.configuration.replicas), "clients"]
 
 
@@ -205,7 +205,7 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
 
 
 def _filled(lane: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """The items of a lane, put into lines of at most this width where possible."""
+    """Put the items of a lane into lines of at most this width; only a longer item makes a longer line."""
     lines: list[str] = []
     for item in lane:
         if lines and len(lines[-1]) + 1 + len(item) <= width:
@@ -232,7 +232,7 @@ def legend(trace: Trace) -> list[str]:
 
 
 def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
-    """Return signs and their meanings, one per line."""
+    """Return one line per pair: an example of a sign, and its meaning."""
     width = max((len(example) for example, _ in meanings), default=0)
     return [f"  {example:<{width}}  {meaning}" for example, meaning in meanings]
 
@@ -253,12 +253,13 @@ def has_kraft(s: State) -> bool:
 def spell_members(
     s: State, is_member: Callable[[int], bool], is_earlier: Callable[[int], bool] = lambda _: False
 ) -> str:
-    """Return a set of brokers: their numbers, with a prime after those whose earlier process is meant; `-` if empty."""
+    """Return a set of brokers as their numbers, such as `01'`. The prime says that an earlier process of broker 1 is
+    meant, from before a restart. `-` is the empty set."""
     return "".join(f"{r}'" if is_earlier(r) else str(r) for r in range(s.replicas) if is_member(r)) or "-"
 
 
 def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
-    """Whether a leader means an earlier process of a broker, by this field of broker epochs."""
+    """Return a function that says whether, by `epochs`, a leader means an earlier process of a broker."""
     return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 
@@ -280,12 +281,12 @@ def _controller(s: State) -> tuple[str, ...]:
 
 
 def controller_notes(s: State) -> list[str]:
-    """Return what a KRaft controller knows in addition to leader, epochs and ISR."""
+    """Return notes in words about what a KRaft controller knows in addition to leader, epochs and ISR."""
     return [f"{CONTROLLER[sign]} {value}" for sign, value in known_by_controller(s).items()]
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller knows in addition to leader, epochs and ISR: mostly sets of brokers, by sign."""
+    """Return what a KRaft controller has next to leader, epochs and ISR: as texts by sign, mostly sets of brokers."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
@@ -312,7 +313,7 @@ def changes_made(s: State) -> int:
 
 
 def _broker(s: State, r: int) -> tuple[str, ...]:
-    """A broker's role and log, and its other items that are worth showing."""
+    """A broker's role and log, and other facts about the broker where they differ from the usual, such as its ISR."""
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
@@ -324,16 +325,16 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def broker_notes(s: State, r: int) -> list[str]:
-    """Return the items of a broker since 2.8 that are worth showing, except its log, its ISR and followers' offsets."""
+    """Return notes about a broker since 2.8, except those about its log, its ISR and the offsets of its followers."""
     if not alters_partitions(s):
         return []
     return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))
 
 
 def _with_answer(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower that was Truncating, extended by its leader's answer in this step.
+    """The lane of a follower; if it was truncating and its leader answered in this step, with the answer at the end.
 
-    Since 2.8 the answer is a response, which the lane shows while it is in flight.
+    Since 2.8 the answer is a separate response, so the lane is returned unchanged.
     """
     same = (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if alters_partitions(s) or not before.is_truncating[r] or not same:
@@ -369,8 +370,8 @@ def _role(s: State, r: int) -> str:
 
 
 def _log(s: State, r: int) -> str:
-    """The entries from the first offset on. A sign replaces the space before the first entry that is not stable, and
-    before the first entry that is not known to be committed."""
+    """The entries of a broker's log, such as `a0:b0|c1`: `:` is at the last stable offset, if it is below the high
+    watermark, and `|` at the high watermark."""
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     stable = model.last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
@@ -387,8 +388,8 @@ def stray_offsets(s: State, r: int) -> list[int]:
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:
-    """Return the entries of the leader epoch cache that differ from the offsets at which their epochs begin in the log;
-    if leaders enter their epochs at once, a leader's own epoch is expected at the log end before it begins."""
+    """Return the entries of the leader epoch cache that are not the offsets at which the epochs begin in the log. Where
+    new leaders enter their epoch at once, the log end is expected for a leader's epoch without records."""
     news = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch
@@ -406,14 +407,15 @@ def epoch_cache_news(s: State, r: int) -> list[str]:
 
 
 def _stop(s: State, r: int) -> Iterator[Item]:
-    """How a broker that is down has stopped, if it did not crash."""
+    """How a broker that is down has stopped, if not by a crash: in order, or with the loss of a part of its log."""
     if not s.is_up[r] and has_kraft(s) and s.stopped_by[r] != Stop.CRASH:
         is_clean = s.stopped_by[r] == Stop.SHUTDOWN
         yield Item("clean", "shut down in order") if is_clean else Item("cut", "lost a part of its log")
 
 
 def _progress(s: State, r: int) -> Iterator[Item]:
-    """How far what a running broker knows is behind the controller; with ZooKeeper, this matters for leaders only."""
+    """The partition epoch and the metadata position that a running broker knows, if they are behind the controller's;
+    with ZooKeeper, only those of leaders matter."""
     if not s.is_up[r]:
         return
     epoch = s.partition_epoch[r]
@@ -456,7 +458,7 @@ def _processes(s: State, r: int) -> Iterator[Item]:
 
 
 def _under_way(s: State, r: int) -> Iterator[Item]:
-    """The flushed offset, what the high watermark waits for (HW_WAIT), and the messages in flight."""
+    """The flushed offset, the followers for which the high watermark waits (HW_WAIT), and the messages in flight."""
     if has_kraft(s) and s.is_up[r] and 0 < s.flushed_offset[r] < s.log_end_offset[r]:
         yield Item(f"flushed {s.flushed_offset[r]}", f"flushed to {s.flushed_offset[r]}")
     if s.HW_WAIT != HighWatermarkWait.OFF and s.leader[r] == r:
@@ -479,7 +481,7 @@ def is_pending(s: State, leader: int) -> bool:
 
 
 def _isr_view(s: State, leader: int) -> str:
-    """The ISR as the leader has it committed, and its pending change: `01+2>` if it has asked for broker 2 to join."""
+    """The ISR that the leader knows as committed, and its pending change: `01+2>` if it has asked to add broker 2."""
     committed, proposed = s.isr[leader], s.proposed_isr[leader]
     is_earlier = _earlier_in(s, s.remote_broker_epoch, leader)
     text = spell_members(s, lambda r: bool(committed[r]), is_earlier)
@@ -493,7 +495,7 @@ def _isr_view(s: State, leader: int) -> str:
 
 
 def _stage_of_pending(s: State, leader: int) -> AlterPartition:
-    """The stage of the request for the pending change; another request, of an earlier change, does not count."""
+    """The stage of the request for the pending change; NONE if the request in flight is about an earlier change."""
     is_same = all(s.requested_isr[leader][r] == s.proposed_isr[leader][r] for r in range(s.replicas))
     return AlterPartition(s.alter_partition[leader]) if is_same else AlterPartition.NONE
 
@@ -513,7 +515,7 @@ def spell_divergence(s: State, follower: int, leader: int) -> str:
 
 
 def news_of_clients(before: State | None, s: State) -> list[str]:
-    """Return what clients did and learned in this step; for the first state, what they know."""
+    """Return phrases for what clients did and learned in this step; for the first state, for what they know."""
     read = [*_read(before, s), *_news(before, s, _skipped), *_news(before, s, _contradictions)]
     acknowledged = _news(before, s, _acknowledged)
     if before is None:
@@ -522,7 +524,7 @@ def news_of_clients(before: State | None, s: State) -> list[str]:
 
 
 def _news(before: State | None, s: State, phrases: Callable[[State], list[str]]) -> list[str]:
-    """The phrases that hold in this state and did not hold in the state before."""
+    """Those of the phrases for this state that are not among the phrases for the state before."""
     earlier = [] if before is None else phrases(before)
     return [phrase for phrase in phrases(s) if phrase not in earlier]
 
@@ -544,7 +546,7 @@ def _sent(before: State, s: State) -> list[str]:
 
 
 def _numbered(before: State, s: State) -> list[str]:
-    """Phrases for records that an idempotent producer sends in vain, and for those that it renumbers."""
+    """Phrases for records that an idempotent producer sends in vain, and for records that get new sequence numbers."""
     if s.producer_epoch > before.producer_epoch:
         records = [spell_element(record) for record in range(s.records) if s.has_sequence[record]]
         keeps_epoch = s.delete_records > 0 and any(
@@ -595,7 +597,7 @@ def _skipped(s: State) -> list[str]:
 
 
 def _consumed(before: State, s: State) -> list[str]:
-    """Phrases for the consumers that have moved, or know another end of the log: what each has read, and its lag."""
+    """A phrase for each consumer whose position or known log end has changed: the record read, position and lag."""
     phrases = []
     for consumer in range(s.consumers):
         position = s.position[consumer]

@@ -1,14 +1,14 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
-Notes in a broker's lane show items other than its log, role and pointers: the ISR in a leader's view, the leader's
+Notes in a broker's lane show facts other than its log, role and pointers: the ISR in a leader's view, the leader's
 knowledge of its followers, the leader epoch cache if it differs from the log, and the additions of the generations
 since 2.8. The fate of a record consists of words, each with the step since which it is true.
 
-A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
+A record is `committed` once a broker that presumes to lead has it below its high watermark, and `exposed` once a
 reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
-acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it (with KRaft, a leader
-that lost data while it stopped is judged once it is back). A later leader may restore it, so `lost`, `duplicated` and
-`on no broker` are listed only as long as they are true.
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. With KRaft, a leader
+that lost data while it stopped counts only once it runs again. A later leader may restore the record, so `lost`,
+`duplicated` and `on no broker` are listed only as long as they are true.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ROLES = {"leader": "broker", "follower": "broker", "elected": "broker"}
 
 
 def lanes_of(instance: Instance) -> Lanes:
-    """Return the lanes: of a transaction, they are those of its producer and of the coordinator that ends it."""
+    """Return the lanes. A transaction has one lane, for its producer and for the coordinator that ends it."""
     configuration = instance.configuration
     has_transactions = configuration.transactions > 0
     groups = {
@@ -64,7 +64,7 @@ def lanes_of(instance: Instance) -> Lanes:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """Return one moment per state, without the values of the variables."""
+    """Return a `Moment` (a step and the state after it) per state, without the values of the variables."""
     states = trace.named_states
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
@@ -135,7 +135,7 @@ def _role(s: State, r: int) -> tuple[str, str]:
 
 
 def _awaits_leadership(s: State, r: int) -> bool:
-    """The controller has elected the broker, which has not heard of it yet."""
+    """Whether the controller has elected the broker, but the broker has not heard of its election yet."""
     is_aware = s.leader[r] == r and s.leader_epoch[r] == s.controller_epoch
     return bool(s.controller_leader == r and s.is_up[r] and not is_aware)
 
@@ -168,7 +168,7 @@ def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
 
 
 def _producer(title: str, s: State, fates: tuple[Fate, ...], transaction: int) -> Lane:
-    """The lane of a producer, with the fates of its records: of those in a transaction, or of those in none (NONE)."""
+    """A producer's lane, with the fates of its records in `transaction`; NONE: of its records outside transactions."""
     notes, alarms = [], []
     for record, fate in enumerate(fates):
         if s.transaction_of[record] == transaction:
@@ -252,7 +252,7 @@ BAD = ("duplicated", "lost")
 
 
 def _is_known(s: State, record: int) -> bool:
-    """Whether the record was sent or occurs in the state, as records that were not sent can in unreachable states."""
+    """Whether the record was sent, or occurs in the state; in unreachable states, a record can occur unsent."""
     return bool(
         record < s.next_record or s.acknowledged[record] or _is_exposed(s, record) or not _is_nowhere(s, record)
     )

@@ -1,4 +1,4 @@
-"""Lays out a trace of any model: rows in columns, lanes, and scenes for drawing.
+"""Lays out a trace of any model: as a table, in lanes (a column for each broker), and as a scene (data for drawing).
 
 In:  a trace.
 Out: tables of text, lanes, scenes.

@@ -1,6 +1,6 @@
-"""A trace of any model as a table: one column per element of the most frequent index domain, one for all other fields.
+"""A trace of any model as a table: one column per element of one domain, such as the brokers; one for other fields.
 
-The first row shows every field, each later row only the fields that changed.
+The domain is the first index of most fields. The first row shows every field, each later row only the changed fields.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lane_domain(instance: Instance) -> type[Domain] | None:
 
 
 def titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
+    """Return the titles of the columns to the right of the steps."""
     domain = lane_domain(instance)
     shared = ["global"] if _shared(instance, domain) else []
     if domain is None:
@@ -48,7 +48,7 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
 
 
 def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]]]]:
-    """The fields of each column: a lane's field with the index of the lane's element, a shared field as a whole."""
+    """The fields of each column: in the column of an element, fields at its index; in the last column, whole fields."""
     domain = lane_domain(instance)
     shared = _shared(instance, domain)
     lanes = [layout for layout in instance.layouts.values() if layout not in shared]
@@ -91,8 +91,8 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
 def _news(
     instance: Instance, layout: FieldLayout, index: tuple[int, ...], before: Cells | None, cells: Cells
 ) -> list[str]:
-    """The changes of a field, or of its element at `index`. An element, the first row, a single cell and a set are
-    shown as a whole; of other fields, only the changed elements are shown."""
+    """The text for a field, or for its element at `index`; nothing if it has not changed. Of a whole field with several
+    elements, only the changed elements are shown, except in the first row."""
     name, indices = layout.name, {layout.name: index}
     if before is not None and not index and not is_one_value(layout):
         letters = layout.field.over[0].letters

@@ -1,7 +1,7 @@
 """A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
 
 The data come from a trace (kafka/scene.py, drawing/scene.py) or from a file of another tool (drawing/scene.py). All
-text in them is plain text, never markup. The table of a model says for each action its words and its messages.
+text in them is plain text, never markup. The words and messages of a model's actions are in a table (`ActionView`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAULT, ELECTION, NOTE = "fault", "election", "note"
 
 @dataclass(frozen=True)
 class Cell:
-    """One offset of a log, as it is drawn: its entry, and the leader epoch in which the entry was written (None: none).
+    """One offset of a log, as it is drawn: its entry, and the entry's leader epoch (None: the entry has no epoch).
 
     `kind` is `record`, `marker`, or, for an offset without an entry, `deleted`, `missing` or `free`.
     """
@@ -60,7 +60,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message between two lanes, given by their numbers."""
+    """A message from the lane with the number `source` to the lane with the number `target`."""
 
     source: int
     target: int
@@ -124,7 +124,7 @@ class Scene:
 
 
 class Lanes:
-    """The lanes of a scene, or the columns of a table, in groups: one lane `controller`, a lane `broker` for each."""
+    """The lanes of a scene, or the columns of a table, in groups, such as `broker` with one lane for each broker."""
 
     def __init__(self, groups: Mapping[str, Sequence[str]], roles: Mapping[str, str] = MappingProxyType({})) -> None:
         self.groups = groups
@@ -138,7 +138,7 @@ class Lanes:
         return tuple(title for titles in self.groups.values() for title in titles)
 
     def number(self, group: str, index: int = 0) -> int:
-        """Return the number of a lane, given by its group and its place there. All share the only lane of a group."""
+        """Return the number of a lane. `index` is its place in the group; a group of a single lane ignores `index`."""
         groups = [*self.groups]
         first = sum(len(self.groups[name]) for name in groups[: groups.index(group)])
         return first + (index if len(self.groups[group]) > 1 else 0)
@@ -170,12 +170,12 @@ class Item:
 
 
 def signs(*items: Iterable[Item]) -> list[str]:
-    """Return the signs of items."""
+    """Return the signs of all items that have one."""
     return [item.sign for group in items for item in group if item.sign]
 
 
 def notes(*items: Iterable[Item]) -> list[str]:
-    """Return the notes of items."""
+    """Return the notes of all items that have one."""
     return [item.note for group in items for item in group if item.note]
 
 
@@ -184,12 +184,12 @@ Participant = str | tuple[str, int]
 
 
 class UnknownArgumentError(AttributeError):
-    """Raised if an action with a known name has other arguments than its table expects."""
+    """Raised if an action has the name of one in the table of its model, but other parameters."""
 
 
 @dataclass(frozen=True)
 class StepContext:
-    """One step, as the functions that find its messages see it: its arguments are attributes."""
+    """One step, for the functions that find its messages: the arguments of the step are attributes, as `leader`."""
 
     lanes: Lanes
     before: State
@@ -253,7 +253,7 @@ class ActionView:
 
 
 def sent(source: str, target: str, text: Text, kind: str = REQUEST) -> MessageFinder:
-    """Return the finder of one message between two lanes."""
+    """Return a function that finds one message of a step, between two lanes."""
 
     def find(context: StepContext) -> Events:
         yield context.arrow(source, target, _spelled(text, context), kind)
@@ -262,7 +262,7 @@ def sent(source: str, target: str, text: Text, kind: str = REQUEST) -> MessageFi
 
 
 def befalls(who: str, text: Text, kind: str = NOTE) -> MessageFinder:
-    """Return the finder of one event in a lane."""
+    """Return a function that finds one event of a step, in one lane."""
 
     def find(context: StepContext) -> Events:
         yield context.mark(who, _spelled(text, context), kind)
@@ -271,7 +271,7 @@ def befalls(who: str, text: Text, kind: str = NOTE) -> MessageFinder:
 
 
 def in_turn(*finders: MessageFinder) -> MessageFinder:
-    """Return one finder of everything that several finders find."""
+    """Return a function that finds everything that the given functions find in a step, in their order."""
     return lambda context: chain.from_iterable(finder(context) for finder in finders)
 
 
@@ -291,7 +291,8 @@ def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step,
 
 @cache
 def takes(words: str | Callable[..., object]) -> frozenset[str]:
-    """Return the names that words need: those in the braces of a text; of a function, all parameters but the first."""
+    """Return the names of the values that are put into `words`: names in braces; of a function, all parameters but the
+    first."""
     if isinstance(words, str):
         return frozenset(name for _, name, _, _ in Formatter().parse(words) if name is not None)
     return frozenset([*inspect.signature(words).parameters][1:])
@@ -311,8 +312,8 @@ def moments(
     draw: Callable[[int, State], tuple[Lane, ...]],
     fates: Sequence[tuple[Fate, ...]] | None = None,
 ) -> tuple[Moment, ...]:
-    """Return one moment per state, without the values of the variables. `draw` returns the lanes after a step, given by
-    its number and the state; `effects` find events of any action."""
+    """Return a `Moment` (a step and the state after it) per state, without the values of the variables. `draw` returns
+    the lanes for the number of a state and the state; `effects` find the events that any action can have."""
     states, moments = trace.named_states, []
     for position, s in enumerate(states):
         events: list[Arrow | Mark] = []

@@ -1,7 +1,7 @@
 """Text for a terminal: rows in columns that are as narrow as their contents, lines of a given width, and colours.
 
-Columns are two spaces apart; lines have no trailing spaces. Text that is already laid out gets colours for leaders, the
-epochs of entries, unchanged cells and verdicts; so colours do not widen anything.
+Columns are two spaces apart; lines have no trailing spaces. Leaders, the epochs of entries, unchanged cells and
+verdicts have colours, which are added after the layout, so that they do not count in any width.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Paint = Callable[[str], str]
 
 
 def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, narrower: int = 0) -> list[str]:
-    """Return the table, with the titles in its first line; `paint` colours the columns after the step.
+    """Return the table, with the titles in its first line; `paint` colours the columns to the right of the steps.
 
     `narrower` is the number of characters to save by breaking steps and titles into lines, as far as possible.
     """
@@ -62,7 +62,7 @@ def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, 
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:
-    """The lines of a step, broken between words, including the words of the action's name."""
+    """Break the text of a step into lines: between words, or after an underscore of the action's name."""
     lines = [""]
     for word in re.split(r"(?<=[_ ])", text):
         if lines != [""] and len(f"{lines[-1]}{word}".rstrip()) > width:
@@ -89,7 +89,7 @@ def grid(rows: Sequence[Row], paints: Sequence[Paint] = ()) -> list[str]:
 
 
 def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
-    """Return what `lay_out` shows, for a terminal too narrow for it: each step, then a line per changed column."""
+    """Return the table's content for a terminal too narrow for it: each step, with a line below per changed column."""
     lines = []
     for row in rows:
         lines += wrapped(f"{row.number}  {row.step}", GAP, width)
@@ -123,7 +123,7 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 
 
 def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Break lines of any length to fit the width, each with its own indentation."""
+    """Break lines that are longer than the width; each line keeps its indentation."""
     broken = []
     for line in lines:
         text = line.lstrip(" ")
@@ -140,7 +140,7 @@ of several megabytes, so a long text is wrapped in pieces.
 
 
 def lines_of(text: str, width: int, indent: str = "", *, break_on_hyphens: bool = True) -> list[str]:
-    """Return the lines of a text, all but the first indented; an empty list for white space."""
+    """Break a text into lines, all but the first indented; a text of white space only has no lines."""
     return [
         line
         for at in range(0, len(text), PIECE)
@@ -183,7 +183,7 @@ def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> b
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours text, or returns it unchanged."""
+    """Colours text for a terminal; if not `is_coloured`, every method returns the text unchanged."""
 
     is_coloured: bool = False
 
@@ -194,7 +194,7 @@ class Ink:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 
     def changed(self, text: str) -> str:
-        """Return text that a step changed; the sign for unchanged cells is dimmed."""
+        """Return the text of a changed cell in bold; the sign that stands for an unchanged cell is dimmed."""
         return self.paint(text, FAINT) if text == UNCHANGED else self.paint(text, BOLD)
 
     def lane(self, text: str) -> str:
@@ -212,7 +212,7 @@ class Ink:
 
 @dataclass(frozen=True)
 class Look:
-    """How a view is printed: its width, and its colours."""
+    """How a text is printed: its width, its colours, and whether a table has to fit the width (`fits`)."""
 
     width: int = WIDTH
     ink: Ink = Ink()

@@ -20,7 +20,7 @@ WRITES, READS = ("client_writes", "client_writes_in_vain"), "client_reads"
 
 @dataclass(frozen=True)
 class Operation:
-    """A write of a record, or a read, which returns the records in the order of the log."""
+    """An operation of a client: the write of one record, or a read, with the records that it returned, in log order."""
 
     client: int
     is_read: bool
@@ -50,7 +50,7 @@ def operations_of(trace: Trace) -> list[Operation]:
 
 
 def events(operations: Sequence[Operation]) -> list[str]:
-    """Return the history as lines of JSON: `invoke`, and `ok` if a client got an answer."""
+    """Return the history as lines of JSON: an event `invoke` per operation, and `ok` if the client got an answer."""
     history = []
     for number, operation in enumerate(operations):
         f, value = ("read", list(operation.records)) if operation.is_read else ("append", operation.records[0])

@@ -1,7 +1,7 @@
 """Traces of other tools: ITF, as Apalache and Quint write it, and the output of TLC with -dumpTrace json.
 
-All of a `ForeignTrace` is text, in the notation of the tool. Every defect of a file is one UsageError. Nothing in a
-file is ever executed.
+A `ForeignTrace` has its values as text, in the notation of the tool. A file with any defect is refused with a
+UsageError. Nothing in a file is ever executed.
 
 ITF is described by Apalache's ADR-015 and by the code of Quint (src/itf.ts, whose `mbt::` keys name actions and picks).
 TLC's format follows from its code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
@@ -102,7 +102,7 @@ def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
 
 
 def spell_tlc(value: Any, depth: int = 0) -> str:
-    """Return a value of TLC's JSON as text. It does not tell sets from sequences: both get square brackets."""
+    """Return a value of TLC's JSON as text. Sets and sequences look alike in this JSON: both get square brackets."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
     match value:
         case dict():
@@ -255,7 +255,7 @@ def _loop(document: Mapping[str, Any], states: int) -> int | None:
 
 
 def _itf_source(meta: Mapping[str, Any]) -> str:
-    """The tool and the file that produced the trace, if it names them."""
+    """The tool that produced the trace, and its source file, as far as the trace names them."""
     tool = re.match(r"Created by (\w{1,40})", str(meta.get("description", "")))
     parts = [tool[1] if tool else "ITF", *(str(meta[key])[:200] for key in ("source", "status") if meta.get(key))]
     return escaped(": ".join(parts[:2]) + (f" ({parts[2]})" if len(parts) > 2 else ""))
@@ -278,7 +278,8 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """The arguments of the action. Quint lists the arguments (`picks`) of all actions; other actions have `None`."""
+    """The arguments of a step as text. Quint lists (in `picks`) the parameters of all actions; those of the actions
+    that the step did not take have the value `None`, and are left out."""
     arguments = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:
@@ -300,7 +301,7 @@ def _read_tlc(document: Mapping[str, Any]) -> ForeignTrace:
             case [int(number), dict(state)]:
                 if number in numbered:
                     raise UsageError(
-                        f"two of its states have the number {number}, so it is several traces; give a file with one"
+                        f"two of its states have the number {number}: it has several traces; give a file with one trace"
                     )
                 numbered[number] = _tlc_state(position, state)
             case _:
@@ -382,7 +383,7 @@ def _table(foreign: ForeignTrace, width: int) -> list[str]:
 
 
 def step_of(foreign: ForeignTrace, position: int) -> str:
-    """Return the name of the step that led to a state, as far as it is known."""
+    """Return the name of the step that led to a state: `initially` for state 0, `a step` for a step without a name."""
     return foreign.actions[position] or ("a step" if position else "initially")
 
 

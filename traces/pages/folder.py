@@ -1,4 +1,4 @@
-"""A folder of pages: refuses a folder that has files, and writes the pages into it."""
+"""Writes pages into a new or empty folder; a folder that has files is refused, unless they may be replaced."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ INDEX = "index.html"
 
 
 def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -> None:
-    """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced.
+    """Create a folder for pages. Raises UsageError if it has files already, except with `replace`.
 
-    Messages end with `how`, which says how to give another folder; the message about files also has another cure,
-    `or_else`.
+    The error messages end with `how`, the way to give another folder, such as `with -o DIR`; the message about files
+    ends with `or_else`, a further cure, such as `, or add --force`.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: a file, where a folder is needed; give another name {how}")
@@ -30,12 +30,12 @@ def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -
 
 
 def alone(files: Mapping[str, Page | str]) -> dict[str, str]:
-    """Return the texts of the given files; each page is self-contained."""
+    """Return the text of each file by its name; each page contains its style and script."""
     return {name: file.alone() if isinstance(file, Page) else file for name, file in files.items()}
 
 
 def sharing(files: Mapping[str, Page | str]) -> dict[str, str]:
-    """Return the texts of the given files; the pages share one style sheet and one script, which are files, too."""
+    """Return the text of each file by its name, and two more files: the style sheet and the script of all pages."""
     pages = {name: page for name, page in files.items() if isinstance(page, Page)}
     styles = dict.fromkeys(style for page in pages.values() for style in page.styles)
     scripts = dict.fromkeys(script for page in pages.values() for script in page.scripts)

@@ -1,4 +1,4 @@
-"""Builds the elements of a page or an XML file; xml.etree escapes text from any source in them."""
+"""Builds the elements of a page or an XML file. All text passes through xml.etree, which escapes it."""
 
 from __future__ import annotations
 

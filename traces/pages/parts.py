@@ -12,8 +12,8 @@ from isrcheck.traces.pages.shell import Page, text_page
 def table(
     columns: Iterable[Content], rows: Iterable[Iterable[Content]], caption: str = "", **attributes: str | float | None
 ) -> Element:
-    """Make a table with the given headings, if there are any, and rows of cells. A cell that is a `th` or a `td`
-    already stays as it is. Attributes are those of the table's body, which a script may fill."""
+    """Make a table with the given headings, if there are any, and rows of cells. A cell that already is a `th` or `td`
+    element stays as it is. The attributes are given to the table's body, which a script may fill."""
     headings = [_cell("th", cell, scope="col") for cell in columns]
     return element(
         "table",
@@ -40,7 +40,7 @@ def meanings(pairs: Iterable[tuple[Content, Content]], **attributes: str | None)
 
 
 def verdict_sign(word: str) -> Element | None:
-    """Make the coloured sign of a verdict; None without one."""
+    """Make the coloured sign of a verdict; return None if the word is empty, because there is no verdict."""
     return element("span", word, class_=f"verdict {word.replace(' ', '-')}") if word else None
 
 

@@ -1,7 +1,7 @@
-"""The shell of a page: head, content policy, style in light and dark, the choice between them, and the product's name.
+"""The frame of a page: head, content security policy, light and dark style with a button, and the product's name.
 
-A page sends nothing and runs only its own script. A page has the colours of the reader's system until the reader
-chooses others, here or on another page. Texts are never interpreted as markup.
+A page sends nothing and runs only its own script. A page has the colours of the reader's system (light or dark) until
+the reader changes them with the button of this or another page. Texts are never interpreted as markup.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class Page:
     def linked(self, folder: str = "") -> str:
         """Return the page with links to the style and the script of a folder; `folder` is its address, as in `../`.
 
-        The policy allows these two files and nothing else: the links have a nonce. It is a digest of the page, so that
-        no text of a model can contain it.
+        The page's policy allows only these two files, whose links have a nonce. The nonce is a digest of the page, so
+        that no text of a model in the page can contain the nonce.
         """
         nonce = _digest(as_html(self._body))
         policy = (
@@ -153,7 +153,8 @@ def text_page(title: str, content: Sequence[Content], kind: str = "document", st
 
 
 def _adaptive_colours() -> str:
-    """Return the colours of a page, as the reader's system prefers, or as `data-theme` on the root element says.
+    """Return the style with the colours of a page: light or dark, as `data-theme` of the root element says; without it,
+    as the reader's system prefers.
 
     Printed pages always use the light colours, because browsers do not print backgrounds.
     """

@@ -18,7 +18,7 @@ ABSENT = "-"
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences of two traces."""
+    """Two traces of one model, and what differs between them."""
 
     first: Trace
     second: Trace
@@ -30,8 +30,8 @@ class Difference:
 
     @cached_property
     def position(self) -> int | None:
-        """The number of the first state that the traces reach by different steps, that differs in a cell of both, or
-        that one trace lacks; None if the traces differ nowhere."""
+        """The number of the first state at which the traces differ: it is reached by different steps, has another value
+        in some cell, or exists in only one trace. None if there is no such state."""
         shortest, longest = sorted(trace.length for trace in self.traces)
         for position in range(shortest + 1):
             if not self.is_same_step(position) or self.cells(position, position):
@@ -43,7 +43,8 @@ class Difference:
         return position == 0 or self.first.spell_row(position) == self.second.spell_row(position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """Name and both values of each common cell that differs in state `position` of one and state `other` of two."""
+        """The cells that differ between state `position` of the first trace and state `other` of the second: name and
+        both values; only cells that both traces have."""
         mine, theirs = _spelled(self.first, position), _spelled(self.second, other)
         return [(name, mine[name], theirs[name]) for name in mine if name in theirs and mine[name] != theirs[name]]
 
@@ -55,7 +56,7 @@ class Difference:
 
     @cached_property
     def settings(self) -> list[tuple[str, str, str]]:
-        """The differences in protocol, configuration and swapped actions: name, and the two values."""
+        """The settings that differ (protocol, configuration entries, swapped actions): name and both values."""
         first, second = (_settings(trace.instance) for trace in self.traces)
         pairs = ((name, first.get(name, "own"), second.get(name, "own")) for name in {**first, **second})
         return [(name, mine, theirs) for name, mine, theirs in pairs if mine != theirs]
@@ -73,7 +74,7 @@ def _settings(instance: Instance) -> dict[str, str]:
 
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
-    """A state as text, cell by cell, which can be compared with states of other sizes."""
+    """A state as the texts of its cells by name, so that it can be compared with states that have other cells."""
     instance, cells = trace.instance, trace.state_at(position)
     return spelled_at(instance, cells, range(len(cells)))
 
@@ -123,7 +124,7 @@ def _common(trace: Trace, position: int, full: bool, look: Look) -> list[str]:
 
 
 def _parting(difference: Difference, position: int, look: Look) -> list[str]:
-    """Lines about how each trace continues, and in which cells their states differ."""
+    """Lines about how each trace continues from `position`, and which cells differ there and in the final states."""
     ends = [trace.length for trace in difference.traces]
     has_ended = min(ends) < position
     if has_ended:

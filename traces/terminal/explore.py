@@ -1,6 +1,6 @@
-"""The screen of `trace explore`: a walk through a model in the terminal, with textual. walk.py has all of the logic.
+"""The screen of `trace explore`: a walk through a model in the terminal, drawn by the package textual.
 
-Text from a model or a trace is never interpreted as markup: all of it passes through `plain`.
+walk.py computes what is shown. Text from a model or a trace passes through `plain`, so it is never read as markup.
 """
 
 from __future__ import annotations

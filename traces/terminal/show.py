@@ -46,7 +46,7 @@ from isrcheck.traces.lanes.table import PLAIN, Look, StepRow, blocks, fitted, la
 def view(
     trace: Trace, full: bool = False, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
-    """Return the whole view; with `full`, every field of every state instead of the changes."""
+    """Return all lines about a trace; with `full`, every field of every state instead of only the changes."""
     if full:
         body = full_states(trace, range(len(trace.states)), look, expressions)
         if trace.erring is not None:
@@ -164,7 +164,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
 
 
 def outcome(trace: Trace) -> str:
-    """Return the verdict of a trace, where it falls, and the property."""
+    """Return one line: the verdict of a trace, the number of its last step, and the property."""
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
     return f"{trace.verdict}{at}{f', {back(trace)}' if trace.loop is not None else ''}: {trace.property_name}"
 
@@ -173,7 +173,7 @@ def outcome(trace: Trace) -> str:
 
 
 def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """Return the lines of one state. Raises UsageError if the trace has no state of this number."""
+    """Return lines about the state after step `number`: its fields, changes and false properties. Raises UsageError."""
     position = number if number >= 0 else number + trace.length + 1
     if not 0 <= position <= trace.length:
         raise UsageError(
@@ -209,7 +209,7 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false in this state, with the reasons, and about those that are reached."""
+    """Lines about the properties that are false in this state, with the reasons, and the `@sometimes` ones reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
@@ -253,8 +253,8 @@ class StateExpression:
     """The field from which all values of the expression come, if that is one field."""
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError, whose message calls the state `where`, if the
-        expression has no value there: an index may be out of range."""
+        """Return the value in a state, as text. Raises UsageError where the expression has no value, as with an
+        index out of range; the message calls the state `where`."""
         try:
             value: Any = self.instance.python(self.function)(State(self.instance, cells))
         except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
@@ -319,6 +319,6 @@ def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLa
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:
-    """What decides how the values of a field are printed; fields with equal results print alike."""
+    """Everything that decides how the values of a field are printed: two fields with equal results print alike."""
     values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

@@ -1,7 +1,7 @@
 """A walk through the states of a model: the possible next steps, their changes, and which properties are false.
 
-There is no screen here: explore.py shows a walk in the terminal, traces/browser in a browser. Plain Python
-(models/run.py) computes every answer, one state at a time.
+This module prints and draws nothing: explore.py shows a walk in the terminal, traces/browser shows it in a browser.
+Plain Python (models/run.py) computes every answer, one state at a time.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ class Walk:
 
     @property
     def finding(self) -> Trace:
-        """The walk so far, as a trace about the property that the last step made false (`turned`), if there is one."""
+        """The walk so far, as a trace about the property that the last step made false (`turned`); without such a
+        property, as a plain behaviour."""
         turned = self.turned()
         return self.trace if turned is None else self._trace(self._past, turned.prop.name, turned.verdict)
 
@@ -192,10 +193,10 @@ class Walk:
         return [f"{name}: {old} -> {new}" for name, old, new in changes]
 
     def turning(self, option: Option) -> tuple[PropertyStatus, ...]:
-        """Return the properties that are not false now, and that an option would make false, or impossible to evaluate
-        (`problem`); violations come first.
+        """Return the properties that an option would make false, or impossible to evaluate (`problem`), and that are
+        not so now; violations come first.
 
-        Properties of the kinds NOT_JUDGED_AHEAD are left out.
+        Kinds of properties whose verdict needs more than the next state (NOT_JUDGED_AHEAD) are left out.
         """
         if option.after is None:
             return ()
@@ -286,7 +287,8 @@ class Walk:
         ]
 
     def turned(self) -> PropertyStatus | None:
-        """The first property that the last step made VIOLATED for the first time; if none, made PERMITTED; or None."""
+        """The first property that became VIOLATED in the last step, for the first time in the walk; otherwise the first
+        that became PERMITTED; or None."""
         now = [status for status in self.statuses() if status.verdict in BROKEN and status.first == self.position]
         return min(now, key=gravity, default=None)
 
@@ -323,7 +325,7 @@ class Walk:
         try:
             return files.write(trace, out)
         except NotCertifiedError as error:
-            raise UsageError(f"the walk is not a trace of {trace.property_name or 'the model'}: {error}") from None
+            raise UsageError(f"cannot be saved as a trace of {trace.property_name or 'the model'}: {error}") from None
 
 
 def saved_line(path: Path) -> str:
@@ -337,7 +339,7 @@ def gravity(status: PropertyStatus) -> int:
 
 
 def turn_text(status: PropertyStatus) -> str:
-    """Return what an option does to a property that it makes false (`Walk.turning`)."""
+    """Return a text such as `makes acked_not_lost false`, for a property that an option breaks (`Walk.turning`)."""
     if status.problem:
         return f"then {status.prop.name} cannot be evaluated: {status.problem}"
     return f"makes {status.prop.name} false{' (permitted)' * (status.verdict == PERMITTED)}"

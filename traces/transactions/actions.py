@@ -1,8 +1,7 @@
 """Kafka's transactions, action by action: each step in plain words, and its messages; and what goes wrong in a trace.
 
-The row of an action in ACTIONS has everything shown about it, as in kafka/actions.py. A record is late if the
-coordinator has decided its transaction before it arrives. Copies of other requests that arrive late have budgets of
-their own.
+The row of an action in ACTIONS has everything shown about it, as in kafka/actions.py. A record is late if it arrives
+after the coordinator has decided its transaction. Late copies of other requests are counted by budgets of the model.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ def _marker(s: State) -> str:
 
 
 def _end(s: State, producer: int) -> str:
-    """What the producer asks for in the EndTxn request that it awaits an answer to: `commit` or `abort`."""
+    """The decision that a producer has requested with EndTxn, while it waits for the response: `commit` or `abort`."""
     return "commit" if s.phase[producer] == Phase.COMMITTING else "abort"
 
 
 def _latest(s: State, producer: int, otherwise: str) -> str:
-    """The transaction that a producer has begun last."""
+    """The letter of the transaction that a producer has begun last, or `otherwise`."""
     begun = [t for t in range(s.transactions) if s.begun_by[t] == producer]
     return spell_element(begun[-1]) if begun else otherwise
 
@@ -290,7 +289,7 @@ OF_TRANSACTIONS = ("transaction", "a", "b", "earlier", "later")
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever."""
+    """Return what goes wrong, in a sentence that ends with `how`, the last step in words; None without a sentence."""
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name in ("no_aborted_reads", "no_lost_commits", "read_committed_is_atomic"):
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None
@@ -304,7 +303,7 @@ def headline(trace: Trace, how: str) -> str | None:
 
 
 def _torn(trace: Trace, transaction: int, partition: int) -> str:
-    """What is wrong with the record of a transaction at a partition, in words: the record is read, or missing."""
+    """A sentence about a transaction whose record at a partition is read without a commit, or lost after a commit."""
     last = trace.named_states[-1]
     record = f"the record of transaction {spell_element(transaction)}"
     if not shows_only_committed(last):
@@ -319,7 +318,7 @@ def _torn(trace: Trace, transaction: int, partition: int) -> str:
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
-    """A phrase if the record of a transaction arrives late at a partition; otherwise None."""
+    """A phrase that says at which partitions the record of a transaction arrives late; None if at none."""
     late = [*map(str, sorted(_late_at(trace, transaction)))]
     return f"its record arrives late at partition {listed(late)}, and joins the new transaction" if late else None
 

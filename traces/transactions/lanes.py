@@ -1,7 +1,7 @@
 """A trace of Kafka's transactions in lanes for the coordinator, each producer and each partition: a table and a scene.
 
-A column of the table is one line of text, which is printed when it changes. Items in their initial state, such as a
-marker that was not sent, are left out.
+Each column of the table has one line of text, which is printed again only when it changes. Facts that are true from
+the start, such as that no marker was sent, are left out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def lanes_of(instance: Instance) -> Lanes:
 
 
 def titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
+    """Return the titles of the columns to the right of the steps."""
     return [*lanes_of(instance).titles]
 
 
@@ -84,7 +84,7 @@ def legend(_trace: Trace) -> list[str]:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """Return one moment per state, without the values of the variables."""
+    """Return a `Moment` (a step and the state after it) per state, without the values of the variables."""
     offsets = max(1, *(s.log_end_offset[p] for s in trace.named_states for p in range(s.partitions)))
     return scene.moments(trace, lanes_of(trace.instance), ACTIONS, (), lambda _, s: _lanes(s, offsets))
 
@@ -134,7 +134,7 @@ def _doing(s: State, i: int) -> str:
 
 
 def _latest(s: State, i: int) -> int | None:
-    """The transaction that a producer has begun last, as long as it is not decided."""
+    """The transaction that a producer has begun last and has not ended yet, as far as the producer knows; or None."""
     begun = [t for t in range(s.transactions) if s.begun_by[t] == i]
     is_in_one = s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING)
     return begun[-1] if begun and is_in_one else None
@@ -193,7 +193,7 @@ def _log(s: State, p: int) -> str:
 
 
 def late_request(kind: str, request: int, epoch: int) -> str:
-    """Return a late copy of a request as text, or "" without one."""
+    """Return the late copy of a request as text, such as `late commit marker e1`; "" if there is no such copy."""
     return f"late {words_of(Request(request))} {kind} e{epoch}" if request != Request.NOTHING else ""
 
 

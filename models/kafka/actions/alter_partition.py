@@ -1,8 +1,8 @@
 """How the ISR changes since 2.8: the leader proposes, the controller decides, and the leader hears of it (KIP-497).
 
 While a change is pending, the leader counts the members of both ISRs for its high watermark, because either of them may
-be the ISR of record. Not modelled: a leader's own, stale idea of which brokers are fenced only delays its proposals.
-Since the same release, followers truncate on fetch.
+be the controller's. Not modelled: the leader's own idea of which brokers are fenced; if stale, it only delays
+proposals. Since the same release, followers truncate on fetch.
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
@@ -48,21 +48,21 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """The leader does not know the follower's newest epoch, or ends it before the follower's log ends."""
+    """The leader does not know the follower's newest epoch, or ends the epoch below the end of the follower's log."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """A repair that is in no release: a follower that joins the ISR has deleted what the leader has deleted. Its
-    present log is judged, also for a fetch that counts later."""
+    """With the repair EXPAND_LOG_START, which is in no release, a follower joins the ISR only if it has deleted what
+    the leader has deleted. Its log at this moment decides, even if the fetch that counts was sent earlier."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and everything from before the
-    leader's epoch."""
+    """The leader may propose the follower for the ISR: the follower holds all that the leader has exposed, and
+    everything from before the leader's epoch. Kafka: Partition.needsExpandIsr."""
     return (
         may_propose(s, leader)
         and not s.isr[leader][follower]
@@ -87,10 +87,10 @@ def note_fetch(s, leader, follower):
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
 
-    The fetch names the follower's newest epoch. If the leader's log ends that epoch earlier, or does not know it, the
-    response holds the epoch and its end instead of records, and nothing else changes (before the repair of KAFKA-13141
-    it counted as progress). Otherwise the response carries the high watermark from before this fetch took effect; a
-    fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    The fetch names the follower's newest epoch. If this epoch ends earlier in the leader's log, or is unknown there,
+    the response has an epoch and its end in place of records, and the fetch counts as no progress (before the repair of
+    KAFKA-13141 it did). Otherwise the response has the high watermark from before this fetch took effect; a fetch
+    without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])
@@ -118,7 +118,7 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 
 @action(shows="{leader} by {removed}")
 def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
-    """The leader proposes an ISR without some followers; until it is answered, they still count.
+    """The leader proposes an ISR without some followers; until the controller answers, these followers still count.
 
     Kafka: Partition.maybeShrinkIsr, prepareIsrShrink. The leader itself always stays.
     """
@@ -202,9 +202,9 @@ def answer_to_leader_is_lost(s, leader: AlteringReplica):
 
 
 def shared_end_offset(s, follower, leader):
-    """The end of the common beginning of both logs, by the leader's diverging response.
+    """The offset at which the common beginning of both logs ends, according to the leader's diverging response.
 
-    If the follower lacks the answered epoch, it is the end of the previous epoch. Kafka:
+    If the follower lacks the epoch in the response, its previous epoch ends there. Kafka:
     AbstractFetcherThread.getOffsetTruncationState.
     """
     epoch = s.diverging_epoch[follower][leader]
@@ -235,7 +235,7 @@ def follower_takes_high_watermark_first(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} from {leader}")
 def follower_truncates(s, follower: Replica, leader: Replica):
-    """The follower truncates to where the answered epoch ends in both logs, and fetches again.
+    """The follower truncates to where the epoch in the diverging response ends in both logs, and fetches again.
 
     Kafka: AbstractFetcherThread.truncateOnFetchResponse.
     """

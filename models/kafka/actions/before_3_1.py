@@ -1,6 +1,6 @@
-"""How a leader heard the answer to AlterPartition before 3.1: after a shrink, the high watermark was not advanced
-(KAFKA-13091), but only at the next fetch or append. The other models of these releases have the repaired rule, because
-it makes no promise true or false."""
+"""How a leader heard the answer to AlterPartition before 3.1: after a shrink of the ISR, the high watermark rose only
+at the next fetch or append (KAFKA-13091). Only `kafka_liveness` has this rule; for the promises of the model `kafka`,
+it makes no difference."""
 
 from isrcheck.models.kafka.state.broker import advance_high_watermark, clear_request, forget_proposal, is_pending
 from isrcheck.models.kafka.state.fields import AlteringReplica
@@ -10,7 +10,7 @@ from isrcheck.models.language import action, require
 
 @action(shows="{leader}")
 def leader_hears_answer(s, leader: AlteringReplica):
-    """The pending change is committed or dropped. Kafka: Partition.handleAlterIsrResponse."""
+    """The leader commits or drops its pending change of the ISR. Kafka: Partition.handleAlterIsrResponse."""
     require(
         s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
     )

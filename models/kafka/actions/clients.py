@@ -71,8 +71,8 @@ def append_numbered(s, leader, record):
 
 
 def may_send(s, leader):
-    """A producer without idempotence never waits; an idempotent one limits its requests in flight, and the leader
-    checks the sequence number of the next one."""
+    """The producer may send its next record, and the leader does not refuse the sequence number. A producer without
+    idempotence always may; an idempotent producer only while it has few enough requests in flight."""
     return not s.enable_idempotence or (
         requests_in_flight(s) < s.max_in_flight_requests
         and may_know_leader(s, leader)
@@ -215,9 +215,9 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     """A leader refuses a record, which was sent for the first time or again, and the producer takes records before it
     to be lost. Other requests can still wait for an answer.
 
-    Since 2.5 the producer raises its epoch, and renumbers every request in flight from 0 (KIP-360). Before, it takes a
-    new producer id, and gives up what is in flight. Kafka: TransactionManager.canRetry, bumpIdempotentProducerEpoch;
-    before 2.5 handleFailedBatch, resetProducerId.
+    Since 2.5 the producer raises its epoch, and renumbers every request in flight from 0 (KIP-360). Before 2.5, it
+    takes a new producer id, and gives up the requests in flight. Kafka: TransactionManager.canRetry,
+    bumpIdempotentProducerEpoch; before 2.5 handleFailedBatch, resetProducerId.
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
     require(checks_sequences(s, leader))
@@ -253,10 +253,10 @@ def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord
 
 @action(shows="{record} at {leader}")
 def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
-    """The leader remembers another record with the number of this one, from before the producer began from 0. It
-    appends nothing, and answers with success, because the other record is below its high watermark.
+    """The leader remembers another record with this record's number, from before the producer began from 0 again. The
+    leader appends nothing, and answers with success, because the other record is below its high watermark.
 
-    An answer that waits for the high watermark is left out: then the request comes later.
+    Not modelled: the request comes before that record is below the high watermark, and the answer waits for this.
     """
     require(checks_sequences(s, leader))
     require(may_be_sent(s, record))
@@ -338,7 +338,7 @@ def coordinator_aborts(s, transaction: Transaction):
 
 @action(shows="of {transaction} at {leader}")
 def leader_appends_marker(s, leader: Replica, transaction: Transaction):
-    """A leader appends the coordinator's marker, acks=all. Kafka: KafkaApis.handleWriteTxnMarkersRequest."""
+    """A leader appends the coordinator's marker, with acks=all. Kafka: KafkaApis.handleWriteTxnMarkersRequest."""
     require(presumes_leadership(s, leader))
     require(s.transaction_state[transaction] != TransactionState.OPEN)
     require(s.log_end_offset[leader] < s.log_size)
@@ -356,10 +356,10 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader tells where the policy continues, if the policy is not none.
+    """The leader answers at which offset auto.offset.reset lets a consumer continue; with `none`, no offset does.
 
-    Since 2.2 a new leader does not tell the end of its log before its high watermark has reached the start of its epoch
-    (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
+    Since 2.2 a new leader does not report the end of its log before its high watermark has reached the start of its
+    epoch (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
     Partition.fetchOffsetForTimestamp.
     """
     return s.auto_offset_reset == AutoOffsetReset.EARLIEST or (
@@ -371,8 +371,8 @@ def can_reset(s, leader):
 def reset_position(s, consumer, leader):
     """Continue at the beginning or at the end, as auto.offset.reset says. Kafka: OffsetFetcher, ListOffsets.
 
-    The leader epoch at the new position counts as unknown until the next record, although ListOffsets tells it. The end
-    of the log, from which the lag is computed, is that of the last fetch until the next one.
+    The leader epoch at the new position counts as unknown until the next record, although ListOffsets has it. The end
+    of the log, from which the lag is computed, stays that of the last fetch until the next fetch.
     """
     if s.auto_offset_reset == AutoOffsetReset.EARLIEST:
         s.position[consumer] = s.log_start_offset[leader]
@@ -383,7 +383,7 @@ def reset_position(s, consumer, leader):
 
 
 def is_truncated(s, consumer, leader):
-    """By the leader's answer, its log lacks the last record that the consumer has read."""
+    """By the leader's answer, the leader's log lacks the last record that the consumer has read."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and (
         has_common_prefix(s, consumer, leader)
@@ -393,13 +393,13 @@ def is_truncated(s, consumer, leader):
 
 
 def has_common_prefix(s, consumer, leader):
-    """By the leader's answer, the epoch of the last record that the consumer has read ends before its position."""
+    """By the leader's answer, the epoch of the consumer's last record ends before the consumer's position."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and is_answered(s, leader, epoch) and end_offset_for(s, leader, epoch) < s.position[consumer]
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """The leader does not know the epoch, and answers for an earlier one: Kafka's consumer does not check that."""
+    """The leader does not know the epoch, and answers for an earlier one: only END_OFFSET_AND_EPOCH checks that."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 
@@ -428,9 +428,9 @@ def return_to_common_prefix(s, consumer, leader):
 
 @action(shows="{consumer} by {leader} to {follower}")
 def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica, follower: Replica):
-    """The leader names a follower that, as far as it knows, has the consumer's position.
+    """The leader names a follower whose log, as far as the leader knows, has the consumer's position.
 
-    The consumer stays with it until it learns of another leader or epoch, the follower refuses it, or
+    The consumer reads from this follower until it learns of another leader or epoch, the follower refuses it, or
     metadata.max.age.ms is over. Kafka: ReplicaManager.findPreferredReadReplica, RackAwareReplicaSelector (KIP-392).
     """
     require(is_not_fenced(s, consumer, leader))
@@ -445,7 +445,7 @@ def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica
 
 @action(shows="{consumer}")
 def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
-    """The consumer gives up the follower, which has refused it, or because metadata.max.age.ms is over."""
+    """The consumer no longer reads from the follower, which has refused it, or because metadata.max.age.ms is over."""
     require(s.preferred_read_replica[consumer] != NONE)
     s.preferred_read_replica[consumer] = NONE
 
@@ -454,7 +454,7 @@ def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
 def consumer_fetches(s, consumer: Consumer, broker: Replica):
     """The consumer reads the next entry from a leader or, since 2.4 (KIP-392), from a follower.
 
-    Each shows the entries below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
+    Either broker shows the entries below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
     SubscriptionState.partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))
@@ -473,8 +473,8 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
     """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
-    It may even show less than the consumer has read, if its high watermark lags: on a follower, and after an election.
-    Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.
+    The broker may show even less than the consumer has read, if its high watermark lags, as a follower or after an
+    election. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))
     require(reads_from(s, consumer, broker))
@@ -488,8 +488,8 @@ def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
 def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
     """The consumer learns of a new leader epoch, and asks the leader where the epoch of its last record ends.
 
-    If the leader's log ends before its position, records that it has read are lost: it returns to the common prefix, or
-    resets its position. It reads from the leader again, if it was sent to a follower. Kafka:
+    If that is below the consumer's position, records that the consumer has read are lost: it returns to the common
+    prefix, or resets its position. A consumer that was sent to a follower reads from the leader again. Kafka:
     OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
     """
     require(s.POSITION_CHECK != PositionCheck.NONE)

@@ -104,8 +104,8 @@ def session_may_expire(s, broker):
 
 
 def fence(s, broker):
-    """Fence a broker. If it shuts down, it goes on with that, and waits for no other broker. Kafka:
-    BrokerHeartbeatManager.touch. (Up to 3.5 it waits nevertheless; not waiting only adds behaviours.)"""
+    """Fence a broker. Its shutdown, if it is shutting down, goes on, and waits for no other broker. Kafka:
+    BrokerHeartbeatManager.touch. (Up to 3.5 the broker still waits; not waiting only adds behaviours.)"""
     if s.is_up[broker]:
         s.fencings_left -= 1
     else:
@@ -116,9 +116,9 @@ def fence(s, broker):
 
 @action(shows="{broker}")
 def controller_fences_broker(s, broker: KraftReplica):
-    """The session of a broker expires: it leaves the ISR, unless it is its last member, and the leader stays.
+    """The session of a broker expires: the broker leaves the ISR, unless it is the last member, and the leader stays.
 
-    Kafka: ReplicationControlManager.handleBrokerFenced. A broker that lives goes on as before until it hears of it.
+    Kafka: ReplicationControlManager.handleBrokerFenced. A broker that still runs goes on until it reads of its fencing.
     """
     require(session_may_expire(s, broker))
     require(not replaces_leader(s, broker))
@@ -129,9 +129,9 @@ def controller_fences_broker(s, broker: KraftReplica):
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR.
+    """The session of the leader expires: another member of the ISR is elected, or, if the ISR is empty, one of the ELR.
 
-    A leader that is itself fenced, but was not when it restarted, is replaced when any member of the ISR is fenced.
+    A leader that restarted before it was fenced, and is fenced now, is replaced when any member of the ISR is fenced.
     Kafka: ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
     """
     require(session_may_expire(s, broker))
@@ -177,7 +177,7 @@ def is_last_known_leader(s, broker):
 
 
 def can_lead_alone(s, broker):
-    """The partition has no leader, and this broker becomes valid once it is active."""
+    """The partition has no leader, and this broker may be elected as soon as it is active."""
     return s.controller_leader == NONE and (
         s.controller_isr[broker]
         or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0 and is_assigned(s, broker))
@@ -186,13 +186,13 @@ def can_lead_alone(s, broker):
 
 
 def changes_leaderless_record(s, broker):
-    """The controller looks at a partition without a leader when this broker is unfenced, and has something to do."""
+    """The partition has no leader, and the controller changes its record when this broker is unfenced."""
     return s.controller_leader == NONE and (can_lead_alone(s, broker) or last_known_leader_waits(s) or is_overdue(s))
 
 
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
-    """The broker has caught up with its registration; if it is valid, it becomes the leader of a partition without one.
+    """The broker has read its own registration; if it may be elected, it becomes the leader of a leaderless partition.
     Kafka: ReplicationControlManager.handleBrokerUnfenced."""
     require(s.is_up[broker])
     require(s.is_fenced[broker])
@@ -223,7 +223,7 @@ def controller_elects_preferred(s, elected: Replica):
 
 @action
 def controller_elects_unclean(s, elected: Replica):
-    """No broker is valid: an active replica outside ISR and ELR is elected, and records that it lacks are lost.
+    """No clean election is possible: an active replica outside ISR and ELR is elected; records that it lacks are lost.
 
     Kafka: PartitionChangeBuilder.electAnyLeader, which looks at the assigned replicas only.
     """
@@ -262,8 +262,8 @@ def is_news(s, broker, partition_epoch):
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """The repair of 8.25 that keeps a pending change of the ISR, and takes over the replicas, which no answer to
-    AlterPartition carries."""
+    """The repair of failure 8.25: an equally old record does not drop the leader's pending change of the ISR, but still
+    brings the replicas, which no answer to AlterPartition carries."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -273,8 +273,8 @@ def assigns_at_equal_epoch(s, broker, partition_epoch):
 
 
 def read_configurations_before(s, broker, partition_epoch):
-    """Changes of min.insync.replicas that precede a record in the log reach the broker at the latest with it, in one
-    delta, of which it applies the topics first. Kafka: BrokerMetadataPublisher.onMetadataUpdate."""
+    """The broker reads all changes of min.insync.replicas that precede a partition record in the metadata log, at the
+    latest in one delta with the record (topics are applied first). Kafka: BrokerMetadataPublisher.onMetadataUpdate."""
     if s.min_isr_changes > 0:
         for change in range(s.min_isr_changes):
             if s.changed_min_isr[change] > 0 and s.min_isr_position[change] < partition_epoch:
@@ -293,8 +293,8 @@ def delete_replica(s, broker):
 
 
 def adopt_replicas(s, leader, partition_epoch):
-    """A leader learns its replicas, and forgets those that are no longer assigned; it never hears of a replica that is
-    removed and added in one change. Kafka: Partition.updateAssignmentAndIsr."""
+    """A leader learns its replicas, and forgets those that are no longer assigned. It does not notice that a replica
+    was removed and added again within one delta. Kafka: Partition.updateAssignmentAndIsr."""
     if s.reassignments > 0:
         for r in range(s.replicas):
             s.knows_assigned[leader][r] = s.metadata_assigned[partition_epoch][r]
@@ -318,7 +318,7 @@ def is_unread(s, broker, partition_epoch):
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """A broker applies a later record, and may skip those before it: they reach it as one change.
+    """A broker applies a later record, and may skip those before it: it gets all of them as one change.
 
     In a new leader epoch it begins to lead or to follow; in the same one, a leader adopts the ISR, and a follower goes
     on. Kafka: TopicDelta.localChanges, Partition.makeLeader, makeFollower.
@@ -397,7 +397,7 @@ def begin_shutdown(s, broker):
 
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
-    """A broker that leads other partitions announces its shutdown, and leaves the ISR, unless it is its last member;
+    """A broker that leads other partitions announces its shutdown, and leaves the ISR, unless it is the last member;
     the leader stays. Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     require(s.shutdowns_left > 0)
@@ -411,9 +411,9 @@ def broker_asks_to_shut_down(s, broker: KraftReplica):
 
 @action(shows="{broker} and the controller elects {elected}")
 def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
-    """The leader announces its shutdown: leadership moves, and it leaves the ISR.
+    """The leader announces its shutdown: another broker is elected, and the leader leaves the ISR.
 
-    It also moves if another broker announces its shutdown, and the leader is fenced (RESTART_BEFORE_FENCING). Kafka:
+    If the leader is fenced (RESTART_BEFORE_FENCING), the shutdown of any other member moves leadership, too. Kafka:
     ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     require(s.shutdowns_left > 0)
@@ -442,7 +442,7 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 
 @action(shows="{broker}")
 def broker_shuts_down(s, broker: KraftReplica):
-    """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
+    """A broker that shuts down stops, and is fenced, once all active brokers have read the record of its shutdown.
 
     A broker that leads no partition, or is fenced, stops at once, and has announced nothing. Everything is flushed, and
     the restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
@@ -563,8 +563,8 @@ def removes_at_once(s, target: ReplicaSet):
 
 
 def meets_an_eligible_stranger(s, target: ReplicaSet):
-    """A broker that is no replica, but in the ELR and active, is requested while nobody leads: the controller looks up
-    its directory, which it does not have yet, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
+    """While nobody leads, a request asks for a broker that is active and in the ELR, but no replica. The controller
+    looks for its log directory, finds none, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
     return (
         s.ELR
         and s.controller_leader == NONE
@@ -577,7 +577,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """The request names at least one replica, only registered brokers, and a change (the order is left out)."""
+    """The request names at least one replica, only registered brokers, and changes more than the order of replicas."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
@@ -609,8 +609,8 @@ def reassign(s, target: ReplicaSet):
 
 @action(shows="to {target}")
 def controller_begins_reassignment(s, target: ReplicaSet):
-    """An operator asks for these replicas; the leader stays. If the ISR needs no new member for it, the change is
-    complete at once. Kafka: ReplicationControlManager.changePartitionReassignment.
+    """An operator reassigns the partition to these replicas; the leader stays. If the ISR needs no new member for this,
+    the reassignment is complete at once. Kafka: ReplicationControlManager.changePartitionReassignment.
     """
     require(s.reassignments > 0)
     require(s.reassignments_left > 0)
@@ -628,7 +628,7 @@ def controller_begins_reassignment(s, target: ReplicaSet):
 
 @action(shows="to {target} and elects {elected}")
 def controller_reassigns_without_leader(s, target: ReplicaSet, elected: KraftReplica):
-    """A request that is complete at once removes the leader: another member of the ISR is elected."""
+    """A reassignment that is complete at once removes the leader: another member of the ISR is elected."""
     require(s.reassignments > 0)
     require(s.reassignments_left > 0)
     require(is_request(s, target))
@@ -742,13 +742,13 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """Without the ELR, only the last known leader is left. Kafka elects no broker here, and forgets that leader too."""
+    """With an empty ELR, only the last known leader can be elected; Kafka elects no broker, and forgets this leader."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
 @action(shows="to {minimum}")
 def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
-    """The value of the topic or of the cluster changes; at the cluster level also to the value that it has. Kafka:
+    """min.insync.replicas of the topic or the cluster is set; the cluster's may be set to its present value. Kafka:
     ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord.
     """
     require(s.min_isr_changes > 0)
@@ -773,8 +773,8 @@ def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
 
 
 def has_unread_configuration(s, broker):
-    """The next change that the broker has not read does not follow an unread record of the partition. A change that
-    empties the ELR is read together with the record of that: both are in one batch."""
+    """The next unread change of min.insync.replicas comes before all unread records of the partition. A change that
+    empties the ELR does not count: it is in one batch with the record of the empty ELR, and read with that record."""
     return any(
         change == s.min_isr_changes_read[broker]
         and s.changed_min_isr[change] > 0
@@ -786,7 +786,7 @@ def has_unread_configuration(s, broker):
 
 @action(shows="{broker}")
 def broker_reads_configuration(s, broker: KraftReplica):
-    """The broker reads the next change of min.insync.replicas, and no record of the partition with it."""
+    """The broker reads the next change of min.insync.replicas, without a record of the partition."""
     require(s.min_isr_changes > 0)
     require(s.is_up[broker])
     require(has_unread_configuration(s, broker))
@@ -798,8 +798,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """The controller looks at the partitions that have the broker in their ELR, and finds a complete reassignment, or
-    an ISR of min.insync.replicas members, as it can be after a reassignment: the ELR is emptied."""
+    """The partition has the broker in its ELR, so the controller looks at it, and finds that its reassignment is
+    complete, or that its ISR has min.insync.replicas members (after a reassignment): the ELR is emptied."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -809,8 +809,8 @@ def changes_record_unregistered(s, broker):
 
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
-    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced; the ELR keeps
-    it, although Kafka's comment says otherwise. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
+    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced, but stays in
+    the ELR, despite a comment in Kafka's code. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
     require(s.unregistrations > 0)
     require(s.unregistrations_left > 0)
     require(not s.is_up[broker])
@@ -866,7 +866,7 @@ def stop_with_fetch_on_its_way(s, follower, leader):
 
 @action(shows="{follower} from {leader}")
 def broker_crashes_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
-    """The process dies; its last fetch is still on its way. What it had written stays written."""
+    """The follower's process dies while its last fetch is on its way. Its log keeps what was written."""
     require(s.crashes_left > 0)
     require(s.late_fetches_left > 0)
     require(may_leave_fetch(s, follower, leader))
@@ -942,8 +942,8 @@ def leader_admits_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 
 def may_join_by_former_state(s, leader, follower):
-    """The follower may join the ISR by its former state: the leader's old object says how far the follower is, and the
-    new object identifies its process. Kafka: Partition.maybeExpandIsr, isReplicaIsrEligible."""
+    """The follower may join the ISR by its former state: the leader's old `Replica` object says how far the follower
+    is, and the new object says which process it is. Kafka: Partition.maybeExpandIsr, isReplicaIsrEligible."""
     return (
         may_propose(s, leader)
         and is_known_replica(s, leader, follower)
@@ -957,7 +957,7 @@ def may_join_by_former_state(s, leader, follower):
 
 @action(shows="{leader} from {follower}")
 def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader notes the offset of a fetch that it has checked before, whatever it has become in between.
+    """The leader notes the offset of a fetch that it has checked before, even if its epoch or role has changed since.
 
     Kafka: Partition.updateFollowerFetchState, maybeExpandIsr.
     """
@@ -979,7 +979,7 @@ def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 @action(shows="{follower} from {leader}")
 def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftReplica):
-    """The follower finds the answer to be of its epoch, and notes what to truncate.
+    """The follower finds that a diverging response is of its leader epoch, and notes where to truncate.
 
     Kafka: AbstractFetcherThread.processFetchRequest.
     """
@@ -995,7 +995,7 @@ def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftRep
 
 
 def held_shared_end_offset(s, follower):
-    """The end of the common beginning of both logs, as in alter_partition.py, by the answer that the follower holds."""
+    """The offset at which the common beginning of both logs ends, by the response that the follower has noted."""
     epoch = s.held_epoch[follower]
     end_offset = s.held_end_offset[follower]
     if not is_answered(s, follower, epoch):

@@ -49,7 +49,7 @@ def may_join_isr(s, leader, follower):
 
 
 def write_isr(s, leader, r, is_member):
-    """The leader's conditional write: its own ISR and the controller's change together; the epoch stays."""
+    """The leader's conditional write: the leader's ISR and the controller's change together; the leader epoch stays."""
     s.isr[leader][r] = is_member
     s.controller_isr[r] = is_member
 
@@ -97,7 +97,7 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 def may_be_dropped(s, leader, r):
     """Time is not modelled, so any follower can have been slow; since 2.1, a follower with the whole log is spared.
 
-    0.8 counts messages (replica.lag.max.messages), of followers that have fetched; that is its only rule here.
+    Of 0.8's rules, only one is modelled: a follower that has fetched lags by more than replica.lag.max.messages.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
     if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
@@ -127,7 +127,7 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
 def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     """DeleteRecords: the log start moves up, at most to the high watermark; followers learn of it from responses.
 
-    Kafka: Partition.deleteRecordsOnLeader, since 0.11. It does not depend on an epoch: a new leader may not know of it.
+    Kafka: Partition.deleteRecordsOnLeader, since 0.11. A deletion belongs to no epoch: a new leader may not know of it.
     """
     require(s.delete_records_left > 0)
     require(presumes_leadership(s, leader))
@@ -139,13 +139,13 @@ def leader_deletes_records(s, leader: Replica, offset: EndOffset):
 
 
 def is_eligible(s, r):
-    """The replica is in the ELR of record. Not modelled: the leader may hear of that later."""
+    """The replica is in the controller's ELR. Not modelled: the leader may hear of a change of the ELR late."""
     return s.CONTROLLER == Controller.KRAFT and s.eligible_leader_replicas[r]
 
 
 def delays_deletion(s, leader, r):
-    """The low watermark, the least log start of the replicas that count, depends on the replica. Kafka counts the live
-    replicas that the leader knows (Partition.lowWatermarkIfLeader)."""
+    """The replica counts for the low watermark, which is the least log start of the replicas that count. Kafka counts
+    the live replicas that the leader knows (Partition.lowWatermarkIfLeader)."""
     return (is_live(s, r) and is_known_replica(s, leader, r)) or (
         s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r))
     )

@@ -139,7 +139,7 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
 
 
 def keeps_fetching(s, broker, epoch):
-    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same continues without any change (KAFKA-7164).
+    """FOLLOWER_SKIP: up to 2.0 a follower whose leader stays the same goes on fetching in the new epoch (KAFKA-7164).
 
     In 2.0.1 it does so only if it missed no epoch in between; since 2.1 it never does: each new epoch is a new start.
     """

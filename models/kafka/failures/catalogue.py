@@ -178,7 +178,7 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def bounds_of(instance: Instance) -> dict[str, str]:
-    """Return all entries except the switches as text. Set on another generation, they keep the bounds as they are."""
+    """Return all entries but the switches, as text by name: set on another generation, they give it the same bounds."""
     return {
         name: spell(entry, getattr(instance.configuration, name))
         for name, entry in instance.model.entries.items()

@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """Note whether a follower that fetches has caught up, before the offset of its fetch is noted."""
+    """Note whether a follower has caught up, when it fetches, and before the leader notes the offset of the fetch."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -76,7 +76,7 @@ def min_insync_replicas_after(s, changes):
 
 
 def known_min_insync_replicas(s, broker):
-    """min.insync.replicas as far as the broker has read the metadata log."""
+    """The value of min.insync.replicas in that part of the metadata log which the broker has read."""
     return (
         min_insync_replicas_after(s, s.min_isr_changes_read[broker]) if s.min_isr_changes > 0 else s.min_insync_replicas
     )
@@ -95,8 +95,8 @@ def effective_min_insync_replicas(s, leader):
 
 
 def present_min_insync_replicas(s):
-    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most the value
-    that every running broker knows."""
+    """The value of min.insync.replicas at the end of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, it is at
+    most the smallest value that a running broker knows."""
     present = min_insync_replicas_after(s, s.min_isr_changes - s.min_isr_changes_left)
     if s.RAISED_MIN_ISR_AWAITS_BROKERS:
         for r in range(s.replicas):
@@ -106,8 +106,8 @@ def present_min_insync_replicas(s):
 
 
 def counted_replicas(s):
-    """The replicas that limit the controller's min.insync.replicas: those of partition 0 of the topic, with those that
-    are being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    """The number of replicas, the maximum of the controller's min.insync.replicas: those of partition 0 of the topic,
+    or of this partition, added and leaving ones included. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -135,7 +135,7 @@ def follows(s, follower, leader):
 
 
 def is_of_another_epoch(s, follower, leader):
-    """KIP-320: the leader refuses a request from another leader epoch (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """KIP-320: the leader refuses a request of another leader epoch (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.TRUNC >= Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
 
 
@@ -194,7 +194,7 @@ def stop_fetching(s, follower):
     """The follower no longer fetches in this leader epoch.
 
     With truncation on fetch (2.7), an outstanding response is still applied if the follower comes back to the same
-    leader with the same log end, until responses carry the epoch that asked for them (KAFKA-18991).
+    leader with the same log end; the repair of KAFKA-18991 compares the epoch of the fetch.
     """
     if s.TRUNC != Truncation.ON_FETCH or s.RESPONSE_EPOCH_MATCHED:
         forget_own_fetches(s, follower)
@@ -229,7 +229,7 @@ def forget_admitted_fetches(s, leader):
 
 
 def leave_admitted_fetches_behind(s, leader):
-    """The leader creates new objects for its followers; a fetch that it has checked still refers to the old one."""
+    """The leader creates new `Replica` objects for followers; a fetch that it has checked refers to the old object."""
     if s.CONTROLLER == Controller.KRAFT and s.FETCH_IS_SPLIT:
         for r in range(s.replicas):
             s.is_of_former_state[leader][r] = s.admitted_offset[leader][r] != NONE
@@ -331,8 +331,8 @@ def forget_heard_metadata(s):
 
 
 def is_not_fenced(s, consumer, broker):
-    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a
-    broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """The broker does not refuse the consumer's fetch for its epoch. A consumer that checks its position (since 2.3,
+    here since 2.4) sends the leader epoch that it knows (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
 
 
@@ -394,8 +394,8 @@ def advance_high_watermark(s, leader):
     never falls.
 
     Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
-    With HW_WAIT, caught-up replicas outside the ISR also hold it back; without it, any of them may be slow, and they do
-    not. An unknown offset (-1) stops it.
+    With HW_WAIT, caught-up replicas outside the ISR hold it back as well; without HW_WAIT, they never do, because any
+    of them may be slow. An unknown offset (-1) of a replica that counts stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
@@ -423,7 +423,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """Record the event for which the producer waits after an append: the high watermark with acks=all, or none."""
+    """After an append, the producer waits for the high watermark (acks=all), or the record is acknowledged at once."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:
@@ -447,12 +447,12 @@ def clear_request(s, leader):
 
 
 def is_pending(s, leader):
-    """A change of the ISR is proposed, and the leader does not know its outcome."""
+    """The leader has proposed a change of the ISR, and does not know the outcome."""
     return any(s.proposed_isr[leader][r] for r in range(s.replicas))
 
 
 def may_propose(s, leader):
-    """No change is pending, and no request is outstanding, which could belong to a change that was dropped."""
+    """No change is pending, and no request is outstanding, not even one of a change that was dropped."""
     return (
         presumes_leadership(s, leader)
         and not is_pending(s, leader)
@@ -513,8 +513,8 @@ def stop_broker(s, broker):
 
 
 def register_new_process(s, broker):
-    """The controller registers the restarted process under a new broker epoch: fetches and requests that name the
-    earlier one are recognised, and requests that the earlier one sent are refused (STALE_BROKER_EPOCH).
+    """The controller registers the restarted process under a new broker epoch. Fetches and requests with the earlier
+    broker epoch are recognised, and requests that the earlier process sent are refused (STALE_BROKER_EPOCH).
 
     The new process does not shut down, even if the earlier one did. Kafka: ClusterControlManager.registerBroker, whose
     record has neither a controlled shutdown nor an offset to wait for.

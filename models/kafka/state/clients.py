@@ -116,7 +116,7 @@ def sequence(s, record):
 
 
 def is_in_flight(s, record):
-    """The producer waits for an answer, or will resend the record. A record that it has given up is not renumbered."""
+    """The producer waits for an answer, or will resend the record. (A record that it has given up has no number.)"""
     return s.has_sequence[record] and not s.acknowledged[record]
 
 
@@ -125,14 +125,14 @@ def requests_in_flight(s):
 
 
 def is_first_in_flight(s, record):
-    """Requests are sent again in order, each after the one before it was answered (RecordAccumulator.drain)."""
+    """No earlier request of the producer is in flight: requests are sent again in order (RecordAccumulator.drain)."""
     return is_in_flight(s, record) and not any(
         is_in_flight(s, earlier) for earlier in range(s.records) if earlier < record
     )
 
 
 def is_next(s, record):
-    """The record is the next one, and the producer may send it, while requests before it wait for an answer."""
+    """The record is the next to be sent, and the limit of requests in flight allows it now."""
     return record == s.next_record and requests_in_flight(s) < s.max_in_flight_requests
 
 
@@ -148,7 +148,7 @@ def send(s, record):
 
 
 def expected_sequence(s):
-    """The number behind the last record of the epoch that was acknowledged (TransactionManager.isNextSequence)."""
+    """The sequence number behind the last acknowledged record of the epoch (TransactionManager.isNextSequence)."""
     expected = 0
     for record in range(s.records):
         if s.has_sequence[record] and s.acknowledged[record]:
@@ -163,8 +163,8 @@ def may_know_leader(s, leader):
 
 
 def hear_of_leader(s, leader):
-    """The producer is assumed to know the leader's epoch; its metadata could still be of an earlier one, in which the
-    same broker led."""
+    """From now on, the producer knows the leader's epoch. (Assumed: its metadata could still be of an earlier epoch, in
+    which the same broker led.)"""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
@@ -181,8 +181,8 @@ def hear_of_offset(s, leader, record):
 
 
 def begin_numbering(s, keeps_epoch, keeps_requests):
-    """From now on, records are numbered from 0: in the same epoch of the same producer id, or not; and with the
-    requests in flight, or without them, which are then given up."""
+    """The producer numbers records from 0 again. With `keeps_epoch`, producer id and epoch stay; with `keeps_requests`,
+    the requests in flight get new numbers, otherwise they are given up."""
     if numbers_from_zero(s):
         for record in range(s.records):
             for numbering in range(s.producer_epochs - 1):
@@ -201,7 +201,7 @@ def begin_numbering(s, keeps_epoch, keeps_requests):
 
 
 def numbered_record(s, r, offset):
-    """The record of the idempotent producer that the broker knows of at this offset, or NONE."""
+    """The idempotent producer's record at this offset, if the broker has it or remembers it after deletion; or NONE."""
     entry = s.log_record[r][offset]
     if 0 <= entry < s.records and (s.transactions == 0 or s.transaction_of[entry] == NONE):
         return entry
@@ -209,7 +209,7 @@ def numbered_record(s, r, offset):
 
 
 def last_numbered(s, r):
-    """The offset of the last record of the producer that the broker knows of, or NONE."""
+    """The offset of the producer's last record that the broker has or remembers, or NONE."""
     last = NONE
     for offset in range(s.log_size):
         if numbered_record(s, r, offset) != NONE:
@@ -231,7 +231,7 @@ def is_of_epoch(s, numbering):
 
 
 def former_sequence(s, numbering, record):
-    """The sequence number of the record in an earlier numbering."""
+    """The sequence number that the record had in an earlier numbering, before the producer began from 0 again."""
     return sum(
         1
         for former in range(s.producer_epochs - 1)
@@ -249,7 +249,7 @@ def appended_sequence(s, r, offset):
 
 
 def may_begin_with(s, r, first):
-    """A broker that does not know the producer accepts this sequence number."""
+    """A broker that does not know the producer accepts `first` as the sequence number of its first record."""
     return (
         first == 0
         or s.UNKNOWN_PID_POLICY == UnknownProducer.ANY_SEQUENCE
@@ -258,7 +258,7 @@ def may_begin_with(s, r, first):
 
 
 def is_in_sequence(s, r, record):
-    """The record has the next sequence number, or begins a new epoch; a new producer id is unknown to the broker.
+    """The record has the next sequence number, or a number that the broker accepts from a new epoch or producer id.
 
     Kafka: ProducerAppendInfo.checkSequence.
     """
@@ -279,8 +279,8 @@ def is_unknown(s, leader):
 
 
 def takes_records_for_deleted(s, leader):
-    """From 1.0 to 2.4: the leader does not know the producer, and its log starts above all that was acknowledged, or
-    nothing was. Kafka: TransactionManager.canRetry (lastAckedOffset, logStartOffset).
+    """From 1.0 to 2.4: the leader does not know the producer, and its log starts above all acknowledged records, if
+    any: they must have been deleted. Kafka: TransactionManager.canRetry (lastAckedOffset, logStartOffset).
     """
     if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
         return False
@@ -290,10 +290,10 @@ def takes_records_for_deleted(s, leader):
 
 
 def takes_records_for_lost(s, leader, record):
-    """After the leader has refused the record, the producer takes records before it to be lost.
+    """After the leader has refused the record, the producer concludes that records before it are lost.
 
-    OUT_OF_ORDER_SEQUENCE_NUMBER says so only of the record that is expected to be the next one; UNKNOWN_PRODUCER_ID, of
-    any. Kafka: TransactionManager.canRetry.
+    From OUT_OF_ORDER_SEQUENCE_NUMBER, it concludes this only for the record behind the last acknowledged one; from
+    UNKNOWN_PRODUCER_ID, for any record. Kafka: TransactionManager.canRetry.
     """
     if is_unknown(s, leader):
         return not takes_records_for_deleted(s, leader)
@@ -301,16 +301,16 @@ def takes_records_for_lost(s, leader, record):
 
 
 def is_among_last_batches(s, r, offset):
-    """The batch has not been displaced by later ones, of which a fixed number is remembered. Batches of the producer's
-    epoch are never displaced by a later epoch, because it is the last one."""
+    """The broker still remembers the batch: fewer than `remembered_batches` batches of the producer are behind it. (The
+    producer's epoch is the last, so no later epoch displaces its batches.)"""
     return s.remembered_batches > sum(
         1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
     )
 
 
 def is_kept_by_snapshot(s, r, offset):
-    """The batch was appended, or replayed from the log, since a snapshot was loaded; or it is the last one before the
-    snapshot, which has no other batch."""
+    """The batch was appended, or replayed from the log, after a snapshot was loaded; or it is the last batch before,
+    the only one that the snapshot has."""
     return (
         s.producer_snapshots == 0
         or offset >= s.replayed_from[r]
@@ -350,8 +350,8 @@ def is_refused(s, r, record):
 
 
 def is_mistaken(s, r, record):
-    """The broker mistakes the request for that of another record, which had this number before the producer began from
-    0 again in the same epoch."""
+    """The broker mistakes the request for an earlier one: another record had this sequence number before the producer
+    began from 0 again in the same epoch."""
     offset = recognised_offset(s, r, record)
     return offset != NONE and numbered_record(s, r, offset) != record
 
@@ -360,7 +360,7 @@ def is_mistaken(s, r, record):
 
 
 def cut_producer_state(s, r, end_offset):
-    """The log is cut at `end_offset`, or loaded: the state is rebuilt from the last snapshot and the log behind it.
+    """The log is cut at `end_offset`, or loaded: producer state is rebuilt from the last snapshot and the log after it.
 
     A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
     Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
@@ -379,9 +379,8 @@ def cut_producer_state(s, r, end_offset):
 
 
 def delete_producer_records(s, r, log_start_offset):
-    """Records below `log_start_offset` are about to be deleted; since 2.5 their producer is remembered (KAFKA-7190).
-
-    A snapshot that does not lie above the log start will never be loaded.
+    """Update the producer's state before records below `log_start_offset` are deleted; since 2.5 a broker still knows
+    their producer (KAFKA-7190). A snapshot that is not above the log start will never be loaded.
     """
     if s.enable_idempotence:
         if s.producer_snapshots > 0 and s.snapshot_offset[r] <= log_start_offset:

@@ -42,13 +42,13 @@ def members_without(s, leaving):
 
 
 def leaves_isr(s, leaving):
-    """The ISR of record becomes smaller; without ELR its last member stays."""
+    """The controller's ISR becomes smaller when this broker leaves; without ELR, the last member does not leave."""
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
 
 
 def starts_epoch_of_nobody(s, leaving):
-    """Up to 3.5: nobody leads, and the last member of the ISR is fenced, or fenced once more. The ISR keeps it, and a
-    new leader epoch starts, again without a leader.
+    """Up to 3.5: nobody leads, and the last member of the ISR is fenced, perhaps once more. The member stays in the
+    ISR, and a new leader epoch starts, again without a leader.
 
     Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the requested ISR, since 3.6 the ISR of
     the new record.
@@ -62,7 +62,7 @@ def starts_epoch_of_nobody(s, leaving):
 
 
 def changes_record(s, leaving):
-    """The record changes when this broker is fenced or shuts down."""
+    """The controller's record of the partition changes when this broker is fenced or shuts down."""
     return leaves_isr(s, leaving) or starts_epoch_of_nobody(s, leaving)
 
 
@@ -71,15 +71,15 @@ def may_go_on_without(s, leaving):
 
 
 def is_replaced_without(s, leader, leaving):
-    """The leader leaves the ISR itself; or another member leaves, and the leader is not active, because it has
-    restarted before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
+    """The leader itself leaves the ISR; or another member leaves, and the leader is not active, because it restarted
+    before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
     """
     is_invalid = leaves_isr(s, leaving) and not is_active(s, leader)
     return s.controller_leader == leader and (leader == leaving or is_invalid)
 
 
 def replaces_leader(s, leaving):
-    """Without this broker in the ISR, the leader no longer leads."""
+    """When this broker leaves the ISR, the leader is replaced."""
     return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
 
 
@@ -95,7 +95,7 @@ def is_valid_without(s, r, leaving):
 
 
 def may_be_elected(s, elected, leaving):
-    """The broker is valid once `leaving` has left; with LEADER_CHOICE=ASSIGNMENT_ORDER it is the first such broker."""
+    """The broker may lead once `leaving` has left; with LEADER_CHOICE=ASSIGNMENT_ORDER, it is the first such broker."""
     return is_valid_without(s, elected, leaving) and (
         s.LEADER_CHOICE == LeaderChoice.ANY
         or not any(is_valid_without(s, r, leaving) for r in range(s.replicas) if r < elected)
@@ -107,20 +107,20 @@ def nobody_is_valid(s, leaving):
 
 
 def keep_eligible(s, members):
-    """The ELR before the ISR changes to this number of members: the members of either stay eligible until the ISR has
-    min.insync.replicas members. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
+    """Update the ELR before the ISR changes to `members` members: if they are fewer than min.insync.replicas, the
+    members of ISR and ELR stay eligible; otherwise none. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
     keep_eligible_below(s, controllers_min_insync_replicas(s), members)
 
 
 def keep_eligible_below(s, minimum, members):
-    """As keep_eligible, but for a min.insync.replicas that was read before the replicas changed."""
+    """As `keep_eligible`, with `minimum`, the min.insync.replicas from before the replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
 
 
 def keep_members_out_of_elr(s):
-    """A member of the ISR is not in the ELR. A broker that is no replica can be: Kafka does not check that."""
+    """Remove members of the ISR from the ELR. A broker that is no replica may stay there: Kafka does not check that."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
@@ -135,7 +135,7 @@ def drop_from_isr(s, leaving):
 
 
 def go_on_without(s, leaving):
-    """The broker leaves the ISR, if it is not its last member, and the leader stays."""
+    """The broker leaves the ISR, unless it is the last member, and the leader stays."""
     if changes_record(s, leaving):
         drop_from_isr(s, leaving)
         announce_record(s, s.controller_leader, True)
@@ -183,19 +183,20 @@ def has_leaving_replica(s, target: ReplicaSet):
 
 
 def will_be_adding(s, target: ReplicaSet, r):
-    """The added replicas after a request for these replicas. A request that adds none leaves the list as it was."""
+    """After a request for `target`, the broker is on the list of added replicas, which a request without a new replica
+    leaves as it was."""
     return (target[r] and not s.is_assigned[r]) if has_new_replica(s, target) else s.is_adding[r]
 
 
 def will_be_removing(s, target: ReplicaSet, r):
-    """The removed replicas after a request for these replicas. A request that removes no replica leaves the list as it
-    was, even if it names a broker on it."""
+    """After a request for `target`, the broker is on the list of replicas to remove, which a request that removes no
+    replica leaves as it was, even if `target` has a broker on the list."""
     return (s.is_assigned[r] and not target[r]) if has_leaving_replica(s, target) else s.is_removing[r]
 
 
 def is_complete(s, adding, removing, staying, lacking, lacking_added):
-    """Whether a reassignment is complete: `adding` and `removing` brokers are on its lists, `staying` members of the
-    ISR are not removed, and the ISR lacks these numbers of the replicas that stay, and of those that are added.
+    """Whether a reassignment is complete, by five numbers: replicas to add, replicas to remove, members of the ISR that
+    stay, replicas that stay but are `lacking` in the ISR, and added replicas that are lacking there.
 
     Up to 3.7 the ISR needs the added replicas, from 3.8 to 4.2 all that stay (KAFKA-15665), since 4.3 again the added
     ones, or all if more are removed than added (KAFKA-19975). Kafka:
@@ -218,7 +219,7 @@ def may_lack_others(s, adding, removing):
 
 
 def is_complete_at_once(s, target: ReplicaSet):
-    """A request for these replicas needs no further member of the ISR."""
+    """A reassignment to these replicas is complete at once: it needs no further member of the ISR."""
     return is_complete(
         s,
         sum(1 for r in range(s.replicas) if will_be_adding(s, target, r)),
@@ -257,7 +258,7 @@ def removes_by_request(s, leader, r):
 
 
 def request_replicas(s, target: ReplicaSet):
-    """Apply a request for these replicas: new ones join, and leaving ones are marked. Kafka:
+    """Apply a request for these replicas: new replicas are added at once, leaving replicas are marked. Kafka:
     ReplicationControlManager.changePartitionReassignment."""
     has_new = has_new_replica(s, target)
     has_leaving = has_leaving_replica(s, target)
@@ -271,7 +272,7 @@ def request_replicas(s, target: ReplicaSet):
 
 
 def end_reassignment(s):
-    """The reassignment is over: the lists are empty."""
+    """End the reassignment: empty the lists of replicas to add and to remove."""
     for r in range(s.replicas):
         s.is_adding[r] = False
         s.is_removing[r] = False
@@ -288,8 +289,8 @@ def remove_replicas(s):
 
 
 def is_overdue(s):
-    """The ISR makes the reassignment complete, but no change has completed it: a leader from the ELR became the only
-    member of the ISR after completion had been checked. The next change of the record completes it."""
+    """By its ISR, the reassignment is complete, but no record has ended it: a leader from the ELR became the only
+    member of the ISR after the controller had checked for completion. The next change of the record ends it."""
     return s.reassignments > 0 and is_complete(
         s,
         sum(1 for r in range(s.replicas) if s.is_adding[r]),
@@ -310,8 +311,8 @@ def removes_overdue(s):
 
 
 def end_overdue(s, elected):
-    """Complete an overdue reassignment in a record with this leader; one that stays enters a new epoch if replicas are
-    removed."""
+    """End an overdue reassignment in a record with the leader `elected`; a leader that stays gets a new leader epoch if
+    replicas are removed."""
     if removes_overdue(s) and elected == s.controller_leader:
         s.controller_epoch += 1
     if is_overdue(s):
@@ -328,12 +329,12 @@ def is_out_of_service(s, broker):
 
 
 def may_be_last_known_leader(s, r, leaving):
-    """4.0 elects the last known leader even if it is down, or is just registering (KAFKA-19522)."""
+    """The broker is the last known leader, and active, or in 4.0 even down or just registering (KAFKA-19522)."""
     return s.last_known_leader == r and ((is_active(s, r) and r != leaving) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
 
 
 def last_known_leader_is_next(s, leaving):
-    """Once this broker has left the ELR (NONE: every broker), only the last known leader is left, and it is active."""
+    """Once this broker (NONE: every broker) has left the ELR, only the last known leader, which is active, may lead."""
     return (
         s.controller_leader == NONE
         and members_without(s, leaving) == 0
@@ -353,7 +354,7 @@ def last_known_leader_waits(s):
 
 
 def has_active_leader(s):
-    """The leader stays when the record changes. One that 4.0 elected while it was down would not (not modelled)."""
+    """The leader stays when the record changes; 4.0 would replace one that was elected while down (not modelled)."""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -375,8 +376,8 @@ def leave_elr(s, broker):
 
 
 def renew_record(s, elected):
-    """Write a record with this leader and the present ISR: changes since the last record count for the ELR, and for a
-    reassignment."""
+    """Write a record with the leader `elected` and the present ISR. As in every change, the ELR is updated, and an
+    overdue reassignment ends."""
     minimum = controllers_min_insync_replicas(s)
     end_overdue(s, elected)
     keep_eligible_below(s, minimum, members_without(s, NONE))
@@ -390,10 +391,10 @@ def renew_record(s, elected):
 
 
 def is_made_already(s, leader):
-    """The proposed ISR is the ISR of record: the request is repeated, because the answer to it was lost.
+    """The proposed ISR is the controller's ISR: the request is repeated, because the answer to it was lost.
 
     The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only the
-    leader changes the ISR there, so the ISR of record is the one of its request. Kafka:
+    leader changes the ISR there, so an equal ISR comes from this leader's request. Kafka:
     KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk.
     """
     return (
@@ -405,7 +406,7 @@ def is_made_already(s, leader):
 
 
 def is_refused(s, leader):
-    """The sender is not the leader of record, or has not seen the last change (FENCED_LEADER_EPOCH,
+    """The sender is not the controller's leader, or has not seen the last change (FENCED_LEADER_EPOCH,
     INVALID_UPDATE_VERSION), or names a broker that is no replica.
     """
     return not is_made_already(s, leader) and (

@@ -204,7 +204,7 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """The values of a budget's remaining amount. Budgets up to three share a state layout, and thus a kernel."""
+    """The values of a budget's remaining amount. Budgets up to three have the same layout, and one compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -254,11 +254,11 @@ class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0,
 
 
 class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermarkWait.CAUGHT_UP)):
-    """A leader that knows who has caught up."""
+    """A leader that remembers which followers have caught up."""
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
-    """A replica whose flushed records are distinguished from the others."""
+    """A replica for which the model has the offset up to which its log is flushed."""
 
 
 def reassigns(configuration: Configuration):
@@ -287,11 +287,11 @@ MIN_ISR = between(0, "replicas")
 
 
 class MinInsyncReplicas(Domain, size=lambda c: (c.replicas + 1) * (has_kraft(c) and c.min_isr_changes > 0)):
-    """A value of min.insync.replicas."""
+    """A value to which min.insync.replicas is changed."""
 
 
 class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
-    """A metadata record with an assignment."""
+    """A metadata record, in a cluster in which the assignment of the partition can change."""
 
 
 class SplitReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.FETCH_IS_SPLIT)):
@@ -347,7 +347,7 @@ class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) e
 
 
 class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
-    """A metadata record."""
+    """A metadata record of a KRaft controller, by its partition epoch."""
 
 
 class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_partitions(c) and not has_kraft(c))):
@@ -655,8 +655,8 @@ def _any_clusters(configuration):
 
 @terminal
 def cluster_is_idle(s):
-    """Records, elections and faults are numbered, so that a cluster can run out of events: it is idle then, even if it
-    has no leader. What must not remain so is a property of its own."""
+    """The numbers of records, elections and faults are bounded, so a cluster can run out of events. This is no
+    deadlock, even without a leader: separate properties forbid states that must not last."""
     return True
 
 

@@ -48,8 +48,8 @@ def largest_epoch_up_to(s, r, epoch):
 def is_answered(s, r, epoch):
     """Whether r can answer where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-    NONE has no end; but up to 1.1 it was compared with the latest epoch first, so a leader whose cache is empty answers
-    a follower whose cache is empty with its log end.
+    An unknown epoch (NONE) has no end. But up to 1.1, NONE was first compared with the latest epoch, so a leader with
+    an empty cache answers a follower with an empty cache with the leader's log end.
     """
     if epoch == NONE:
         return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE

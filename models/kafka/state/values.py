@@ -34,8 +34,8 @@ class AutoOffsetReset(IntEnum):
 class PositionCheck(IntEnum):
     """POSITION_CHECK: how a consumer finds out at a new leader that records which it has read are lost (KIP-320).
 
-    Kafka compares its position with the end of the epoch of its last record. That misses a log of the same length whose
-    records are of an earlier epoch; comparing the epoch of the answer as well would not.
+    Kafka compares the consumer's position with the end of the epoch of its last record. This misses a log of the same
+    length with records of an earlier epoch; END_OFFSET_AND_EPOCH compares the epoch in the answer, too, and does not.
     """
 
     NONE = 0
@@ -61,7 +61,7 @@ class Controller(IntEnum):
 
 
 class IsrChannel(IntEnum):
-    """ISR_CHANNEL: how a leader changes the ISR of record: a conditional write, or a request to the controller
+    """ISR_CHANNEL: how a leader changes the controller's ISR: by a conditional write, or by a request to the controller
     (KIP-497).
     """
 
@@ -108,8 +108,8 @@ class Failure(IntEnum):
 class ErasedByMinIsr(IntEnum):
     """CHANGED_MIN_ISR_ERASES: what the controller forgets when min.insync.replicas changes (ClearElrRecord).
 
-    Kafka forgets the ELR and the last known leader (ReplicationControlManager.replay). The other values are repairs of
-    it: nothing while the partition has no leader, which is unsafe for a minimum that is lowered, or the ELR only.
+    Kafka forgets the ELR and the last known leader (ReplicationControlManager.replay). The other values are repairs: to
+    forget nothing while the partition has no leader (unsafe if the minimum is lowered), or to forget only the ELR.
     """
 
     ELR_AND_LAST_KNOWN_LEADER = 0
@@ -157,9 +157,9 @@ class ShrinkRule(IntEnum):
 class UnknownProducer(IntEnum):
     """UNKNOWN_PID_POLICY: the sequence number with which a producer may begin at a leader that does not know it.
 
-    Only 0, and other numbers are answered with UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) or, as any gap, with
-    OUT_OF_ORDER_SEQUENCE_NUMBER (0.11); any (since 2.5, KIP-360); any, but only 0 while the log has never held a record
-    (KAFKA-15591).
+    SEQUENCE_ZERO and ZERO_OR_OUT_OF_ORDER: only 0; other numbers get UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) or,
+    as any gap, OUT_OF_ORDER_SEQUENCE_NUMBER (0.11). ANY_SEQUENCE: any (since 2.5, KIP-360). ANY_UNLESS_EMPTY: any, but
+    only 0 while the log has never held a record (KAFKA-15591).
     """
 
     SEQUENCE_ZERO = 0

@@ -247,12 +247,12 @@ def test_z3_leaves_it_open(searched, capsys):
     ("change", "says"),
     [
         ({"loop": None}, "it has no loop"),
-        ({"loop": 1}, "its last state is not state 1, to which its loop returns"),
-        ({"verdict": "PERMITTED"}, "counted is VIOLATED by its loop, but the trace says PERMITTED"),
+        ({"loop": 1}, "its last state differs from state 1, to which its loop returns"),
+        ({"verdict": "PERMITTED"}, "the loop makes counted VIOLATED, but the trace says PERMITTED"),
         ({"verdict": "HOLDS ON THIS PATH"}, "a lasso shows that a property is VIOLATED or PERMITTED"),
         (
             {"steps": (), "loop": 0},
-            "it is not fair to blinks: a step of it is possible in every state of the loop, and never taken",
+            "its loop is not fair to blinks: such a step is possible in every state, but none is taken",
         ),
     ],
 )

@@ -195,7 +195,8 @@ def test_a_form_of_a_page_that_is_out_of_date_takes_no_step(serve: Serve) -> Non
     for wrong in ({}, {**now, "place": "9"}, {**now, "place": "x"}, {**now, "mark": ""}):
         assert visitor.post("take", option="0", **wrong).status == CONFLICT
     for option in ("99", "-1", "", "x"):
-        assert texts(visitor.post("take", option=option, **now), "p", "notice") == ["there is no such step here"]
+        notice = "the walk has no such step in this state; choose one of the buttons"
+        assert texts(visitor.post("take", option=option, **now), "p", "notice") == [notice]
     assert [step.action for step in site(visitor).walk.whole.steps][2:] == ["broker_crashes"]
     assert visitor.post("drop", **now).status == NOT_FOUND
 

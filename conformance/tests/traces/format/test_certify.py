@@ -84,7 +84,7 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         steps = true.steps[:dropped] + true.steps[dropped + 1 :]
         states = true.states[: dropped + 1] + true.states[dropped + 2 :]
         refused(replace(true, steps=steps, states=states))
-        assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
+        assert refused(replace(true, steps=steps)).endswith(f"states, which do not fit {true.length - 1} steps")
 
 
 @pytest.mark.sampled
@@ -151,7 +151,7 @@ AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
         ("weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
         ("weak_isr", REACHED, f"weak_isr is VIOLATED {AT_THE_END} REACHED"),
         ("weak_isr", HOLDS, f"weak_isr is VIOLATED {AT_THE_END} HOLDS ON THIS PATH"),
-        ("weak_isr", "SAFE", f"unknown verdict SAFE; there are: {', '.join(VERDICTS)}"),
+        ("weak_isr", "SAFE", f"unknown verdict SAFE; the verdicts are: {', '.join(VERDICTS)}"),
         ("weak_isr", None, "it has a property without a verdict, or a verdict without a property"),
     ],
 )

@@ -233,7 +233,7 @@ PENDING
   record a: ...
     the leader did not wait for broker 2: it proposed at step 3 by leader_handles_fetch 0 from 2 that broker 2 joins the
         ISR
-    that change was pending, so broker 2 could be in the ISR of record (MAXIMAL_ISR)
+    that change was pending, so broker 2 could be in the controller's ISR (MAXIMAL_ISR)
     never on broker 2, which joined the ISR at step 6 by controller_handles_alter_partition of 0
   ...
 
@@ -242,7 +242,7 @@ producer_appends at 0; leader_shrinks_isr 0 by {1}
   record a: exposed to readers at step 2 by leader_shrinks_isr 0 by {1}
     the leader did not wait for broker 1: it proposed at step 2 by leader_shrinks_isr 0 by {1} that broker 1 leaves the
         ISR
-    that change was pending, so broker 1 could be in the ISR of record (MAXIMAL_ISR)
+    that change was pending, so broker 1 could be in the controller's ISR (MAXIMAL_ISR)
     never on broker 1, which was in the ISR from the start
     missing from the ISR at step 2 by leader_shrinks_isr 0 by {1}
   not permitted: no unclean election, loss of power or loss of a disk took place

@@ -266,7 +266,7 @@ def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
         ([{"x": 1}, 2], "state 1 is not an object; the trace is damaged"),
         (
             {"state": [[1, {"x": 1}], [1, {"x": 2}]]},
-            "two of its states have the number 1, so it is several traces; give a file with one",
+            "two of its states have the number 1: it has several traces; give a file with one trace",
         ),
     ],
 )

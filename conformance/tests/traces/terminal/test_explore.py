@@ -320,7 +320,7 @@ COMPLAINTS = {
     "--from FILE --step x": "--step x: not the number of a step",
     "--from FILE --step 9": "--step 9: no such step; the trace has the steps 0..8",
     "kafka --from FILE": "FILE is a trace of published, not of kafka; leave the model out",
-    "--from FILE --acks 1": "FILE fixes the configuration; leave --acks out",
+    "--from FILE --acks 1": "FILE already has a configuration; leave --acks out",
     "--from none": "none: cannot be read: No such file or directory; list the traces with: trace list",
     **dict.fromkeys(
         ("kafka/2.1 --replicas 2", "--from FILE --step 0", "published --from FILE"),
