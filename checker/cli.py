@@ -78,7 +78,7 @@ def options_of(words: Sequence[str]) -> Options:
         if form.word and form.word == next(iter(words), "") and form not in installed:
             folder = form.folder.relative_to(CHECKER.parent).as_posix()
             raise UsageError(
-                f"{form.word}: this installation of isrcheck lacks the folder {folder}, which has this form of check;"
+                f"check {form.word} is not installed, because the folder {folder} of isrcheck is missing;"
                 " install isrcheck again, with that folder"
             )
     return read_options(words, installed)

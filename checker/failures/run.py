@@ -77,7 +77,8 @@ def chosen(options: Options) -> list[Failure]:
     had = [one for one in named if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
     if words and not had:
         raise UsageError(
-            f"Kafka {options.cluster.kafka_version} does not have {' '.join(words)}; leave --kafka-version out"
+            f"Kafka {options.cluster.kafka_version} does not have the failure {' or '.join(words)};"
+            " leave --kafka-version out"
         )
     return had
 
