@@ -87,7 +87,8 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key: the number of settings, their owners (places in OWNERS, greatest first), how many act later."""
+        """The sort key: the number of settings; their owners, as places in OWNERS, greatest first; and the number of
+        settings whose change does not take effect at once."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -207,7 +208,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """Return a topic's findings by brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
+    """Return findings in the order of the brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -229,7 +230,7 @@ class Tried:
 
     @property
     def is_cure(self) -> bool:
-        """Whether the searches decided that, with the change, no acknowledged record is lost, even with one broker."""
+        """Whether the searches decided that the change keeps acknowledged records, also if one broker is lost."""
         return self.is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
 
     @property
@@ -350,7 +351,7 @@ class Answer:
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The defects that are undecided for this cluster, except those that need a loss of power or of a disk."""
+        """The known defects whose effect here is undecided, without those that need a loss of power or of a disk."""
         return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
@@ -413,7 +414,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer about the generation that was searched, which may be only near that of the cluster."""
+        """The kind of the answer about the generation that was searched: the cluster's own, or else the nearest."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:

@@ -202,7 +202,7 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Try changes of settings, the smallest first; return the answer with the first that prevent lost records."""
+    """Return the answer with the smallest changes of settings that prevent lost records, as searches show."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -230,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change: is an acknowledged record lost? If not, is one lost when a broker is lost?"""
+    """Search the case with a change: are acknowledged records lost? If not, are any when one broker is lost?"""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:

@@ -81,7 +81,7 @@ class Search:
 
     @property
     def instance(self) -> Instance:
-        """The instance to search, whose model is loaded. Raises UsageError if the model lacks an entry."""
+        """The instance to search; its model is loaded. Raises UsageError if the model lacks one of its entries."""
         return instance_of(self.model, self.protocol, self.configuration)
 
 
@@ -260,8 +260,8 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 
 @cache
 def trace_of(history: History) -> Trace:
-    """Replay a history as a trace, without a search. Raises UsageError if a step is impossible or the verdict
-    differs."""
+    """Replay a history as a trace. Raises UsageError if a step is impossible or the verdict is not as in the
+    history."""
     from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 

@@ -110,7 +110,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """The repaired value for each mistaken (switch, value), in which a known failure differs from its repairs."""
+    """Map (switch, mistaken value) to the repaired value, where a known failure differs from its repairs."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -130,7 +130,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """The repaired value for each mistaken (switch, value); and the switches that a later generation repairs."""
+    """Return the `mistakes` of all failures together, and the switches that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -145,7 +145,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """The repaired values of all mistaken switches of a generation, in which `values` replace switches."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace switches of the generation."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -379,7 +379,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, if the case has it: a loss of power loses no data then, and is a crash."""
+    """The entries for flush.messages=1, if the case has it: a loss of power then loses no data, so it is a crash."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 

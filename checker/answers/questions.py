@@ -134,8 +134,8 @@ replica multiplies the states."""
 
 def _without_operators(case: Case, question: Question) -> Case:
     """4.3 differs from 4.1 only in when a reassignment is complete, and in what a broker's report of a directory does.
-    Without eligible leader replicas, 4.0 differs from both only in these. They follow acts of operators, and these
-    searches have no such acts."""
+    Without eligible leader replicas, 4.0 differs from both only in these. Both follow acts of operators, which these
+    searches do not have."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -353,7 +353,7 @@ def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
 
 
 def defects_of(case: Case, version: Version) -> list[Question]:
-    """The questions about the known failures of a release that concern a case, in the order of numbers."""
+    """The questions about the known failures of a release that concern a case, in the order of their numbers."""
     return [
         Question(Topic.DEFECT, name=failure.name)
         for failure in failures()

@@ -114,8 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that eligible leader replicas claim this (KIP-966), if the case has them and no record is
-    lost."""
+    """Return the remark that KIP-966 claims to survive this fault, if the case has ELR and no record is lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -327,7 +326,7 @@ def _repair(failure: Failure, answer: Answer) -> str:
 
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
-    """Return a change, and its cost: with how few brokers down writes fail after the change that worked before it."""
+    """Return a change with its cost: the least number of down brokers with which writes worked before but not after."""
     costs, after = "", about_brokers(tried.availability or {}, Topic.WRITES)
     for down, (old, new) in enumerate(zip(about_brokers(before, Topic.WRITES), after, strict=False)):
         if works(old) == "yes" and works(new) == "no":

@@ -219,7 +219,7 @@ def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
 
 @cache
 def searcher_of(limits: Limits) -> Searcher:
-    """Return a searcher without a time limit for all searches together; in a process, it keeps its kernels."""
+    """Return a searcher without a time limit for all searches together; calls in one process share its kernels."""
     return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
 
 

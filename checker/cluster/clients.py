@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key; if it is not given, the setting `wants` makes it `needed` (None: it need not)."""
+        """Return the value of a key; if it is not given, `wants` (a setting) makes it `needed`, unless that is None."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))

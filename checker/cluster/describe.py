@@ -519,7 +519,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what the output lacks, and on the partitions for which the answer is if they differ."""
+    """Yield remarks: what the output lacks; and for which partitions the answer is, if those of a topic differ."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:

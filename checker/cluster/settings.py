@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether members may differ: the key (client.id) is for one member, or no answer depends on the values."""
+        """Whether brokers or clients may differ in a key: it is their own (client.id), or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:

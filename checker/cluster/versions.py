@@ -203,7 +203,7 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Return which of release, mode and agreed version are only assumed, and the cure; empty if none is assumed."""
+    """Return which of release, mode and agreed version are only assumed, and what to give; empty if none is."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:

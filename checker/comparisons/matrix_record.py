@@ -92,7 +92,7 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits of this run: of `left`, its share of the time; and its recorded depth without a bound."""
+        """Return `left` for this run: with its share of the time, and its recorded depth if `left` has no depth."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
@@ -179,7 +179,7 @@ def _recorded(
 
 
 def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
-    """Raise UsageError if two runs of a generation have the same property or name, or if not just one has no name."""
+    """Raise UsageError unless a generation's runs have different properties and names, and just one has no name."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
             raise UsageError(f"{path}: {name} is in two runs of {run.column}; keep {name} in one of them")

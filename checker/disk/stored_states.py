@@ -616,7 +616,7 @@ class StoredStates:
         }
 
     def restore(self, description: Mapping[str, Any]) -> None:
-        """Restore the states that `described` described, and fill the memory. Raises DamagedError, DiskError, Full."""
+        """Restore the states from their description, and fill the memory. Raises DamagedError, DiskError, Full."""
         words, folder = self.words, self.folder
         levels = [self._level(level) for level in description["levels"]]
         self.draft = None if description["draft"] is None else self._level(description["draft"])

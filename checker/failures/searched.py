@@ -149,7 +149,7 @@ def history_of(searched: Searched) -> str:
 
 
 def outcome(ended: Ended) -> str:
-    """Return the verdict of a search with a change, and how far it reaches."""
+    """Return the verdict of a search with a change, and its number of states."""
     states = counted(ended.run.explored.distinct, "state")
     return f"{ended.verdict.text} ({states}{'' if ended.run.explored.exhausted else ', not exhausted'})"
 
