@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: only this part of the cells, from 0/PARTS on")
     parser.add_argument("--master", help="search on Spark, as in --master 'local[2]'")
     parser.add_argument(
-        "--write", type=Path, nargs="?", const=RECORD, help="write the record to this file (default: that of the atlas)"
+        "--write", type=Path, nargs="?", const=RECORD, help="write the record to this file (default: record.jsonl)"
     )
     options = parser.parse_args(arguments)
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)

@@ -40,7 +40,9 @@ def _refuse_for_simulation(options: Options) -> None:
     if own["depth"] is None:
         raise UsageError("--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100")
     if options.search.engine != "local":
-        raise UsageError(f"--simulate does not go with --engine {options.search.engine}; leave out one of them")
+        raise UsageError(
+            f"--simulate does not go with --engine {options.search.engine}: walks use compiled code; leave one out"
+        )
     for name in (word.partition("=")[0] for word in options.words):
         if name in options.model.reserved and name not in SIMULATED:
             raise UsageError(f"--simulate does not go with {name}, an option of searches; leave out one of them")

@@ -113,8 +113,8 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
     instance = instance_of(options.model)
     if options.search.counterexamples is not None and instance.model.constraints:
         raise UsageError(
-            f"--counterexamples does not go with a @constraint, which {instance.model.name} has;"
-            " leave --counterexamples out"
+            f"--counterexamples does not go with a @constraint, which {instance.model.name} has: causes outside the"
+            " constraint are not compared; leave --counterexamples out"
         )
     reduction = _reduction(options)
     if options.search.engine == "z3":

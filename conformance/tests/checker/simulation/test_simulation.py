@@ -274,7 +274,7 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
 
 
 NO_SEARCH = "--simulate does not go with {}, an option of searches; leave out one of them"
-COMPILED = "--simulate does not go with --engine {}; leave out one of them"
+COMPILED = "--simulate does not go with --engine {}: walks use compiled code; leave one out"
 WALKS = "--simulate 5 --depth 3"
 REFUSED = {
     "--simulate 5": "--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100",
