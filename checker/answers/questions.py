@@ -265,7 +265,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Leave out a replica outside the smallest ISR or, if there is none, a lost replica in it (rule BROKER_LESS)."""
+    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost one (rule BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
