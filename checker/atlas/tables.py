@@ -309,7 +309,7 @@ ALLOWED = "your settings allow this"
 
 
 class Grave(IntEnum):
-    """How grave an answer is, the worst first; the page explains each by a colour."""
+    """How grave an answer is, the worst first; the pages have a colour for each of these."""
 
     BROKEN = 0
     ALLOWED = 1
