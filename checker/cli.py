@@ -1,4 +1,4 @@
-"""The command `check`: runs the chosen form of the command and prints its result.
+"""The command `check`: runs the chosen form, such as `check sweep`, and prints its result.
 
 In:  the command-line arguments. Out: text or JSON on stdout, progress and errors on stderr, an exit code.
 """
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def forms() -> tuple[Form, ...]:
-    """Return the forms of the command that are installed: a form is absent if the folder of its module is."""
+    """Return the installed forms, such as `check sweep`; a form whose folder is absent is not installed."""
     return tuple(form for form in FORMS if form.folder.is_dir())
 
 
 def parser(word: str = "") -> Parser:
-    """Return the parser with all options of `check`, or of the form that a word selects, for shell completion."""
+    """Return the parser with all options of `check`, or of one form (as `sweep`), for shell completion."""
     return parser_of(forms(), word)
 
 
@@ -78,7 +78,7 @@ def options_of(words: Sequence[str]) -> Options:
         if form.word and form.word == next(iter(words), "") and form not in installed:
             folder = form.folder.relative_to(CHECKER.parent).as_posix()
             raise UsageError(
-                f"{form.word}: this installation of isrcheck lacks the folder {folder}, which has this form of check;"
+                f"check {form.word} is not installed, because the folder {folder} of isrcheck is missing;"
                 " install isrcheck again, with that folder"
             )
     return read_options(words, installed)

@@ -1,7 +1,7 @@
 """The answer for one cluster: what the searches have shown, which changes help, and the first line that says it.
 
-The order of changes: fewest settings; then those of clients before those of topics before those of brokers; then those
-that take effect at once before those that need a restart.
+Changes with fewer settings come first; then changes of clients before those of topics, and these before those of
+brokers; then changes that take effect at once before those that need a restart.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the case of a cluster; that of the nearest generation, if its own is not modelled."""
+    """Return the settings of a cluster on which answers depend; a generation without a model becomes the nearest."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -87,13 +87,14 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key: how many settings change, whose (places in OWNERS, greatest first), how many need a restart."""
+        """The sort key: the number of settings; their owners, as places in OWNERS, greatest first; and the number of
+        settings whose change does not take effect at once."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
     @property
     def spelled(self) -> str:
-        """The change in Kafka's words."""
+        """The change as text: acks=all and min.insync.replicas=2."""
         return " and ".join(setting.spelled for setting in self.settings)
 
     @property
@@ -102,7 +103,7 @@ class Change:
         return "; ".join(dict.fromkeys(setting.how for setting in self.settings))
 
     def of(self, case: Case) -> Case:
-        """The case with this change."""
+        """Return the case with the new values of these settings."""
         return replace(case, **{setting.field: setting.value for setting in self.settings})
 
 
@@ -119,14 +120,14 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a setting of the library changes; none, if it is a repair of Kafka."""
+    """Return the fields of a `Case` that a change in the library of known failures sets; none for a repair of Kafka."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield lists of equally large changes, the smallest first; no change has more than `most` settings."""
+    """Yield the sensible changes of at most `most` settings, in lists of equal `Change.size`, smallest first."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -167,7 +168,7 @@ def _settings(case: Case) -> Iterator[ChangedSetting]:
 
 
 def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
-    """Whether Kafka accepts these settings together, and writes with acks=all can be acknowledged."""
+    """Whether Kafka accepts the case with these new settings, and can acknowledge writes with acks=all then."""
     changed = Change(settings).of(case)
     if changed.enable_idempotence and not case.enable_idempotence:
         return changed.acks == "all" and changed.retries
@@ -178,7 +179,7 @@ def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
 
 
 class Kind(Enum):
-    """The kinds of an answer, worst first; each value is the word for the kind in --json."""
+    """What an answer says in a word (`kind` in --json), worst first: broken, can-lose, defects, unknown, keeps."""
 
     BROKEN = "broken"
     CAN_LOSE = "can-lose"
@@ -198,7 +199,7 @@ CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
 
 
 def why_open(finding: Finding) -> str:
-    """Return why a question is undecided, and to which depth nothing was found."""
+    """Return why a question is undecided, and to which depth its search found no failure."""
     for _, result in sorted(finding.parts, key=lambda part: part[1].stopped != "interrupt"):
         if result.stopped is not None:
             so_far = f"; nothing was found to depth {result.judged}" if result.judged >= 0 else ""
@@ -207,13 +208,13 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """The findings about 0, 1, ... brokers that are down (WRITES, READS), or 1, 2, ... that are lost (SURVIVES)."""
+    """Return findings in the order of the brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A change that was tried."""
+    """A change of settings, and what the searches found in the cluster with this change."""
 
     change: Change
     finding: Finding
@@ -224,23 +225,23 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches found that the failure does not happen with the change."""
+        """Whether the searches decided that, with the change, the failure in question does not happen."""
         return self.finding.is_known and not self.finding.fails
 
     @property
     def is_cure(self) -> bool:
-        """Whether the searches found that no acknowledged record is lost with the change."""
+        """Whether the searches decided that the change keeps acknowledged records, also if one broker is lost."""
         return self.is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
 
     @property
     def is_open(self) -> bool:
-        """Whether the searches leave open what the change does."""
+        """Whether a search with the change is undecided."""
         return not self.finding.is_known or (self.survives_one is not None and not self.survives_one.is_known)
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """A known failure that the release has, and whether the case is exposed to it."""
+    """A known failure of the cluster's release, and whether it can happen with the cluster's settings (the case)."""
 
     failure: Failure
     finding: Finding
@@ -253,12 +254,12 @@ class Exposure:
 
     @property
     def is_open(self) -> bool:
-        """Whether the finding leaves open if the case is exposed."""
+        """Whether the search leaves undecided if the failure can happen in this cluster."""
         return is_open(self.failure, self.finding)
 
     @property
     def why_open(self) -> str:
-        """Why the finding leaves open if the case is exposed."""
+        """Why the search leaves undecided if the failure can happen in this cluster."""
         history = self.failure.history
         if not self.finding.is_known or history is None:
             return why_open(self.finding)
@@ -272,13 +273,13 @@ class Exposure:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the finding shows this known failure, and not only a failure that the settings permit."""
+        """Whether the search found this known failure, and not only a failure that the settings permit anyway."""
         return is_exposed(self.failure, self.finding)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for the topics of a `Cluster`, which share a case."""
+    """The answer for all topics of a cluster that have the same settings (the same `Case`)."""
 
     cluster: Cluster
     case: Case
@@ -301,7 +302,7 @@ class Answer:
 
     @property
     def loss(self) -> Finding | None:
-        """The finding about lost records, if the question was asked."""
+        """The finding for the question LOSS (can an acknowledged record be lost?); None if it was not searched."""
         return self.findings.get(Question(Topic.LOSS))
 
     @property
@@ -315,8 +316,8 @@ class Answer:
     @property
     def tolerated(self) -> int | None:
         """How many brokers, whichever they are, can be lost for good without the loss of a committed record, if the ISR
-        is as small as acks=all allows; None if that is not known. With one replica the number is 0, whatever acks is,
-        and no question is asked."""
+        is as small as acks=all allows; None if that is unknown. With one replica it is 0, whatever acks is, without a
+        search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -338,24 +339,24 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The defects to which the case is exposed without a loss of power or a disk; those that lose records first."""
+        """The known defects that can happen here without a loss of power or disk, those that lose records first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
     @property
     def defects_of_partitions(self) -> list[str]:
-        """The numbers of the defects by which a partition loses an acknowledged record, whatever its clients do."""
+        """The numbers (such as 8.28) of the known defects of replication that can lose an acknowledged record here."""
         losing = [exposure.failure for exposure in self.exposed if exposure.loses_records]
         return [failure.number for failure in losing if failure.history and failure.history.model == KAFKA]
 
     @property
     def open_exposures(self) -> list[Exposure]:
-        """The defects whose exposure is undecided, except those that need a loss of power or of a disk."""
+        """The known defects whose effect here is undecided, without those that need a loss of power or of a disk."""
         return [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_open]
 
     @property
     def why_broken(self) -> str | None:
-        """Why no acks=all write can be acknowledged; None if one can, or if the producer does not ask for it."""
+        """Why no write with acks=all can be acknowledged; None if one can, or if the producer does not use acks=all."""
         cluster = self.cluster
         least, replicas = cluster.min_insync_replicas.value, cluster.replication_factor.value
         if cluster.why_unknown is not None or cluster.producer.acks.value != "all" or least <= replicas:
@@ -364,7 +365,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """The reason why no search can answer for this cluster, or None."""
+        """Why no search can answer for this cluster, as its files or its release show before any search; or None."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -375,14 +376,14 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """The reason why there is no answer for this cluster, or None."""
+        """Why there is no answer for this cluster, before or after the searches; None if there is an answer."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None
 
     @property
     def _why_open(self) -> str | None:
-        """Why the searches leave open what kind of answer this is, or None."""
+        """Why the searches did not decide which `Kind` of answer this is; None if they did."""
         loss = self.loss
         if loss is None:
             return "it was interrupted before anything was found" if self.is_interrupted else "nothing was searched"
@@ -408,12 +409,12 @@ class Answer:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the answer, for the cluster as it is."""
+        """The kind of the answer about the cluster; UNKNOWN if its release or its files rule out a search."""
         return Kind.UNKNOWN if self.why_undecidable is not None else self.nearest
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer for the generation that was searched, which may be only the nearest one."""
+        """The kind of the answer about the generation that was searched: the cluster's own, or else the nearest."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
@@ -428,7 +429,7 @@ class Answer:
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line that an answer of this kind has for the cluster."""
+        """The first line of the answer to this cluster, if the answer is of this kind."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
@@ -468,7 +469,7 @@ class Answer:
 
     @property
     def verdict(self) -> Word:
-        """The gravest verdict among the findings that decide the answer, as in the other objects of --json."""
+        """The answer in the words of verdicts on properties, for --json: VIOLATED, PERMITTED, UNDECIDED, HOLDS, ..."""
         if self.kind is Kind.UNKNOWN:
             return Word.UNDECIDED
         if self.kind in (Kind.BROKEN, Kind.DEFECTS):
@@ -479,7 +480,7 @@ class Answer:
         return self.loss.word
 
     def applies(self) -> set[Kind]:
-        """The kinds that apply: a cluster that can lose records may be exposed to defects as well."""
+        """All kinds of answers that fit the cluster: a cluster that can lose records may have known defects as well."""
         kinds = {self.kind}
         if self.kind in (Kind.CAN_LOSE, Kind.DEFECTS, Kind.KEEPS):
             kinds |= {Kind.DEFECTS} if self.exposed else set()
@@ -488,7 +489,7 @@ class Answer:
 
     @property
     def code(self) -> int:
-        """The exit code without --fail-on: 12 for a promise of this configuration that is broken."""
+        """The exit code without --fail-on: 12 if a promise of this configuration is broken, 3 if undecided, else 0."""
         if self.kind is Kind.UNKNOWN:
             is_exposed = self.exposed and self.cluster.generation.why_undecided is None
             return VIOLATED if is_exposed else UNDECIDED
@@ -498,7 +499,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Doctored:
-    """The answers that a command gave, for the report that it writes."""
+    """The answers of a command, with all that the report on them needs (--report)."""
 
     answers: Sequence[Answer]
     files: Mapping[Path, str]
@@ -508,7 +509,8 @@ class Doctored:
 
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
-    """Return the exit code of all answers (12 before 3); with `strict`, a failure that the settings allow counts."""
+    """Return the gravest exit code of the answers: 12, then 3, then 0. With `strict`, a loss that the settings allow
+    gives 12 too. If `fail_on` names kinds of answers, only these and BROKEN give 12, or 3 for UNKNOWN."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

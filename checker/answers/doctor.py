@@ -1,9 +1,10 @@
-"""`check --config`, `check --describe` and `isrcheck doctor`: reads the files, asks the questions, says the answer.
+"""`check --config`, `check --describe` and `isrcheck doctor`: answers, from Kafka's files, if a cluster can lose
+records.
 
-The questions of a case are asked within the time of the command, the most important first. Ctrl-C and the end of the
-time leave the remaining questions open, and the answer says so. The record of the atlas answers a question; a search
-does so if the record has no answer, or with --fresh. The modules that search are imported for the first search, because
-that takes a while.
+The command reads the files, and asks questions about each distinct configuration, the most important question first. If
+--seconds or Ctrl-C ends the command early, the remaining questions stay open, and the answer says so. An answer comes
+from the record of the atlas (models/kafka/atlas), or from a search if the record has no answer or with --fresh. The
+modules that search are imported for the first search, because that takes a while.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions, by search or from the record; `expect` tells it beforehand which questions will come."""
+    """Answers questions about cases, by search or from the record of the atlas; `expect` announces the questions."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer these questions, in this order, if several searches can run side by side. They have this
-        `part` of the time that the command has left, and share it with later questions, whose weight is `reserve`."""
+        """Begin to answer the questions, in this order, if several searches can run side by side. These questions, and
+        later ones of the total weight `reserve`, share the fraction `part` of the time that the command has left."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
@@ -100,13 +101,13 @@ class Asking:
     is_interrupted: bool = False
 
     def expect(self, questions: Iterable[Expected], reserve: float) -> None:
-        """Announce the questions, with their weights; `reserve` is the weight of later questions."""
+        """Announce questions, so that their searches can begin; `reserve` is the total weight of later questions."""
         wanted = [expected for expected in questions if expected[:2] not in self.known]
         if wanted and not self.is_interrupted:
             self.answerer.expect(wanted, self.limits, reserve, self.part)
 
     def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
-        """Return the answer to a question, which gets this share of the time that is left."""
+        """Return the answer to a question, whose search may take the fraction `share` of the time that is left."""
         if (case, question) in self.known:
             return self.known[case, question]
         left = self.left()
@@ -125,7 +126,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return whether writes and reads work with 0, 1, ... brokers down."""
+        """Return, for each question, whether writes or reads work with 0, 1, ... brokers down."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -189,7 +190,7 @@ def _about_brokers(case: Case) -> list[Question]:
 
 
 class _Shares:
-    """Shares the rest of the time among questions with weights; the last one gets all of it."""
+    """Divides the remaining time among questions by weight: `next` returns the fraction for the next question."""
 
     def __init__(self, weights: Sequence[float]) -> None:
         self.left = sum(weights)
@@ -201,7 +202,7 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Try changes, the smallest first, until no acknowledged record is lost."""
+    """Return the answer with the smallest changes of settings that prevent lost records, as searches show."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -229,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Try a change: is a record lost with it, and does the loss of one broker take a record with it?"""
+    """Search the case with a change: are acknowledged records lost? If not, are any when one broker is lost?"""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -238,7 +239,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return the first of the changes that differ only in the value of a setting."""
+    """Return, of the changes that set the same settings to different values, only the first."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -246,8 +247,8 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Try changes of one setting, and return the exposure with all that avoid it, the smallest first: the changes that
-    the library names, or all others if none of these helps."""
+    """Return the exposure with all changes of one setting that avoid the failure, the smallest first. Settings that the
+    library names for the failure are tried first, all others only if none of these helps."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -266,7 +267,7 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shar
 
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
-    """Yield the changes of one setting that may avoid an exposure: those that the library names, or all others."""
+    """Yield changes of one setting that may avoid a failure: of settings that the library names, or of all others."""
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
@@ -288,14 +289,14 @@ MOST_PROCESSES = 4
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
-    """Return the answerer for the questions of a command; `left` returns the seconds that it has left. Raises
-    UsageError for an entry of --set that is not a budget."""
+    """Return the answerer for the questions of a command, which has `left()` seconds left. Raises UsageError for an
+    entry of --set that is no budget."""
     searches = Searches(opening, budgets_of(options.model.settings), left)
     return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:
-    """Read the budgets of `--set NAME=VALUE`. Raises UsageError for another entry, or a value out of its range."""
+    """Read budgets (numbers of faults, sizes) from `--set NAME=VALUE`. Raises UsageError for another entry or value."""
     if not settings:
         return {}
     from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
@@ -315,7 +316,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
 
 
 class FromTheAtlas:
-    """Answers from the record of the atlas, otherwise by search; says once that the record is outdated or damaged."""
+    """Answers from the record of the atlas, otherwise by search; reports once if the record is outdated or damaged."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
         """Without a `record`, the record in the package is used."""
@@ -330,7 +331,7 @@ class FromTheAtlas:
         self.searches.expect(lacking, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question. Raises KeyboardInterrupt."""
+        """Answer a question from the record or by search. Raises KeyboardInterrupt."""
         return self._find(case, question, limits) or self.searches.answer(case, question, limits)
 
     def close(self) -> None:
@@ -338,8 +339,8 @@ class FromTheAtlas:
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        """The recorded answer, looked up once; None if no answer is recorded, or if the limits have a depth, which
-        needs a search."""
+        """The recorded answer, looked up once; None if no answer is recorded, or if the limits have a depth (--bound),
+        which needs a search."""
         if limits.depth is not None:
             return None
         if (case, question) not in self._findings:
@@ -352,8 +353,8 @@ class FromTheAtlas:
 
 
 class Searches:
-    """Answers by search, with at least the given budgets: one search at a time in a session, which is opened for the
-    first of them; or several side by side, if several are expected and more than one thread may be used."""
+    """Answers by search, with at least the given budgets of faults. If several questions are expected and more than one
+    thread is allowed, the searches run side by side in processes; otherwise one after the other in a session."""
 
     def __init__(self, opening: OpenSession, budgets: Mapping[str, int], left: Callable[[], float | None]) -> None:
         self.opening = opening
@@ -381,7 +382,7 @@ class Searches:
         self.several.expect(searches, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Search a question. Raises KeyboardInterrupt."""
+        """Answer a question by search. Raises KeyboardInterrupt."""
         if self.searcher is None:
             from isrcheck.checker.answers.searching import EarlyAnswer, InThisProcess, Searcher
 
@@ -454,7 +455,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the files; one without a role may be the output of one of Kafka's tools."""
+    """Read the cluster; a file that is given without a role, such as broker, may be the output of a Kafka tool."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
@@ -469,8 +470,8 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
-    written. This needs the model, so a quick answer omits it."""
+    """Write the histories of a single answer as traces; return the files with what each shows, and the error if one
+    could not be written. This needs the model, so it is done only with --details, --fresh, --out or --report."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""

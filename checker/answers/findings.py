@@ -1,8 +1,8 @@
 """The answers to questions, put together from the results of their searches.
 
-A `Finding` is all that texts, pages and advice need: they make no further search. Loading a model takes a second, so no
-model is loaded before a history is replayed. The description of a history is kept in the cache, under a digest of the
-history and of everything that describes it: the models, and the words for traces.
+Texts, pages and advice are written from a `Finding` alone, without a further search. A failure is kept as a `History`,
+the names of its steps. Only to replay a history is its model loaded, which takes a second. The description of a history
+is kept in the cache, under a digest of the history and of the code that words it: the models and the traces.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GRAVITY = (
 
 @dataclass(frozen=True)
 class Search:
-    """One search of a question."""
+    """One of the searches that together answer a question: what is searched, and how far."""
 
     says: str
     """The faults of the search, in words: "one crash"."""
@@ -81,7 +81,7 @@ class Search:
 
     @property
     def instance(self) -> Instance:
-        """The instance that is searched; the model is loaded for it. Raises UsageError if it has no such entries."""
+        """The instance to search; its model is loaded. Raises UsageError if the model lacks one of its entries."""
         return instance_of(self.model, self.protocol, self.configuration)
 
 
@@ -131,7 +131,7 @@ class Searched(NamedTuple):
 
 
 class Source(StrEnum):
-    """Where the answer to a question comes from: the record, a rule or a search."""
+    """Where the answer to a question comes from: a new search, the record of the atlas, or a rule (questions.py)."""
 
     SEARCHED = "searched"
     RECORDED = "recorded"
@@ -140,7 +140,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer to a question: the gravest word of its searches, with the shortest history that shows it, if any."""
+    """The answer to a question: the gravest verdict (`word`) of its searches, and the history of a failure, if any."""
 
     word: Word
     property_name: str
@@ -160,7 +160,7 @@ class Finding:
 
     @property
     def fails(self) -> bool:
-        """Whether the property fails, permitted or not."""
+        """Whether the property fails, even if the settings permit the failure."""
         return self.word in FAILS
 
     @property
@@ -170,20 +170,20 @@ class Finding:
 
     @property
     def least_depth(self) -> int | None:
-        """The depth to which every state of every search was judged (-1: none was); None if all went to the end."""
+        """The least depth to which a search judged all states (-1: it judged none); None if all went to the end."""
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 
 def is_exposed(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding shows that the case is exposed to a known failure. A failure that breaks a promise does not
-    count if the settings of the case do not make that promise."""
+    """Whether a finding shows that a cluster is exposed to a known failure. A cluster whose settings do not make the
+    promise that the failure breaks is not exposed."""
     if finding.word is Word.PERMITTED:
         return failure.history is not None and failure.history.verdict == Word.PERMITTED.value
     return finding.fails
 
 
 def is_open(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding leaves open if the case is exposed: a search to fewer steps than the failure takes does."""
+    """Whether it is undecided if a cluster is exposed: no answer, or a search to fewer steps than the failure takes."""
     if finding.word is not Word.NO_VIOLATION or failure.history is None:
         return not finding.is_known
     return finding.least_depth is not None and finding.least_depth < failure.history.depth
@@ -195,10 +195,10 @@ def without_search(word: Word, why: str) -> Finding:
 
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
-    """The finding of these searches, made one after the other until one fails; None if a result is missing. The
-    argument of `result_of` is the position of the search. If no search finds a failure, but a witness does not reach
-    its goal, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the searches show
-    nothing."""
+    """Return the finding of searches that are made in order until one finds a failure; None if a result is missing.
+    `result_of` takes the position of a search. A witness is a search that must reach a goal. If it does not, and no
+    search finds a failure, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the
+    searches show nothing."""
     made: list[Searched] = []
     for position, search in enumerate(searches):
         result = result_of(position)
@@ -260,7 +260,8 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 
 @cache
 def trace_of(history: History) -> Trace:
-    """Replay a history, without a search. Raises UsageError if a step is not possible, or if the verdict differs."""
+    """Replay a history as a trace. Raises UsageError if a step is impossible or the verdict is not as in the
+    history."""
     from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 
@@ -283,7 +284,7 @@ KIND = "histories"
 
 @dataclass(frozen=True)
 class Description:
-    """The description of a history."""
+    """A history in words: how its failure comes about, and the events that it takes."""
 
     how: str
     """How the failure comes about, without a full stop."""
@@ -315,5 +316,5 @@ def description_of(history: History) -> Description:
 
 @cache
 def _digest() -> str:
-    """The digest of the packages on which the words about a history depend (True: with subpackages)."""
+    """The digest of the packages, with subpackages, on which the description of a history depends."""
     return hashed_modules({"isrcheck.models": True, "isrcheck.traces": True})

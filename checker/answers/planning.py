@@ -1,19 +1,21 @@
-"""Plans the searches of a question, and the searches which show that these can find what they look for.
+"""Plans the searches that answer a question, and witnesses: searches which show that the behaviour in question can
+happen.
 
-Which generation is searched: as it is, or with the known mistakes of Kafka repaired. Which switches are mistakes, and
-what repairs them, follows from the repairs in the library of known failures (models/kafka/failures): the switches in
-which the repaired instance of a failure differs from the instance that has the failure.
+Which generation is searched: as it is (questions DEFECT, TRANSACTIONS), or with Kafka's known mistakes repaired (all
+other questions). A mistake is the value of a switch of the generation. The library of known failures
+(models/kafka/failures) has an instance with each failure and a repaired instance; the switches in which these two
+differ are mistakes.
 
-What is searched: each mechanism that Kafka has by default alone, to the end for up to three replicas, and then all of
-them together to a depth. Within the same bounds, a search that goes to the end costs at most a few processor seconds.
-A known failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the
-case, every other known mistake is repaired.
+What is searched: first each mechanism that Kafka has by default alone, to the end for up to three replicas; then all of
+them together, to a depth. A search to the end within these bounds costs at most a few processor seconds. A known
+failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the case,
+every other known mistake is repaired.
 
-What must be reachable: a search without an acknowledged record, or without a fault after it, finds no loss whatever
-the protocol is. So within its bounds the goals of the model `kafka_scenarios` that apply to it must be reachable
-(models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is undecided (findings.py). A
-search with fewer replicas than the case only supplements another search. A search that is itself for a goal (WRITES,
-READS, SURVIVES) needs no other goal.
+What a witness must reach: a search without an acknowledged record, or without a fault after it, finds no loss whatever
+the protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model
+`kafka_scenarios` that apply (models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is
+undecided (findings.py). Two searches need no witness: one with fewer replicas than the case, as it only supplements
+another search, and one that is itself for a goal (WRITES, READS, SURVIVES).
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ class Family(Enum):
 
 @cache
 def family(protocol: str, model: str = KAFKA) -> Family:
-    """The family of a generation of a model with the switches of `kafka`."""
+    """How the ISR is changed in a generation of `kafka`, or of a model that has the switches of `kafka`."""
     configuration = registry.load(model)[0].instance(protocol).configuration
     if configuration.CONTROLLER == Controller.KRAFT:
         return Family.KRAFT
@@ -81,7 +83,7 @@ def family(protocol: str, model: str = KAFKA) -> Family:
 
 
 def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
-    """The values of entries that are given as text. Raises UsageError."""
+    """Return the numbers that stand for the values of entries given as text. Raises UsageError."""
     return {name: parse(name, model.entries[name], text) for name, text in texts.items()}
 
 
@@ -96,19 +98,19 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """The search of an instance; `fields` are its other fields."""
+    """Return the search of an instance for a failure of `prop`; `says` has the faults, `fields` further fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
 def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
-    """Return the search for another instance; `changes` are the other fields of the `Search` that differ."""
+    """Return a copy of a search for another instance; `changes` are new values of further fields of the `Search`."""
     name, protocol = instance.model.name, instance.protocol.name
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """The switches in which a known failure differs from its repairs, with their mistaken and repaired values."""
+    """Map (switch, mistaken value) to the repaired value, where a known failure differs from its repairs."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -128,7 +130,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """The repaired values of switches with a mistaken value; and the switches that a later generation repairs."""
+    """Return the `mistakes` of all failures together, and the switches that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -143,7 +145,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """The switches that are mistakes in this generation with these values of switches, with their repaired values."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace switches of the generation."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -164,9 +166,9 @@ effect."""
 
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
-    """The mechanisms without which a switch that is a mistake has no effect: the mechanisms that every history with
-    this mistake uses. A later generation may repair more than the mistake of one failure, so its switches do not count
-    here."""
+    """For each mistaken switch, the mechanisms (of MECHANISMS) without which it has no effect: those that every history
+    with the mistake uses. Failures that a later generation repairs are left out: it may repair more than their
+    mistake."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -176,7 +178,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """The entries without the switches that are mistakes of a mechanism which the entries switch off."""
+    """Leave out the switches that are mistakes of a mechanism that the other entries switch off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -194,9 +196,8 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 
 @cache
 def repaired(case: Case) -> Case:
-    """The case in the generation in which every known mistake is repaired. Generations in which the leader writes the
-    ISR become the last of them. The `switches` of the result are all switches in which it differs from its
-    generation."""
+    """Return the case with every known mistake repaired. A generation in which the leader writes the ISR is replaced by
+    the last such generation. The `switches` of the result are all switches in which it differs from its generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -210,7 +211,8 @@ def repaired(case: Case) -> Case:
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
     """The values of switches with which one failure of Kafka's replication is searched alone: its own mistake is as in
-    the case, every other known mistake is repaired, and the other settings of its history are set."""
+    the case, every other known mistake is repaired, and all other switches are as in the known history of the
+    failure."""
     history = failure.history
     assert history is not None
     own = {switch for switch, _ in mistakes(failure.name)}
@@ -261,7 +263,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """The depth of a search with so many replicas (None: to the end), if one with three replicas goes to `depth`."""
+    """Return the depth of a search with so many replicas (None: to the end), where three replicas have `depth`."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -278,7 +280,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """The search, with the remark and rule if it has fewer replicas, `least` of them in sync (None: as in the case)."""
+    """Note in a search with fewer replicas than the case why it counts; `least` is its own min.insync.replicas."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -319,7 +321,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield the bounds of the searches for a lost record: what brokers do by themselves, and Kafka by default."""
+    """Yield faults and bounds of the searches for a lost record: faults of brokers, and what Kafka does by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -377,12 +379,12 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for the data on disk. A loss of power that loses nothing is a crash."""
+    """The entries for flush.messages=1, if the case has it: a loss of power then loses no data, so it is a crash."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
 def _power_of_all(case: Case) -> Iterator[Search]:
-    """Searches in which each broker can lose power once, so that all can be down together."""
+    """Yield searches in which each broker can lose power once, so that all can be down together."""
     for replicas, least in fewest_copies(case):
         bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "power_losses": replicas} | _flushed(case, replicas)
         if _controller(case) is Family.WRITTEN:
@@ -400,7 +402,7 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield replicas and min.insync.replicas of each search in which all brokers lose power, those of the case last."""
+    """Yield (replicas, min.insync.replicas) for searches in which all lose power: the fewest, then the case's."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -415,7 +417,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """The search in which power is lost, perhaps in place of a disk, if the rule ONE_ENTRY holds for it; or None."""
+    """Return the search with a loss of power that the rule ONE_ENTRY makes equivalent to this search; or None."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -451,10 +453,10 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
-    """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out. A KRaft
-    controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any leader,
-    because its session can expire. If a write needs all replicas, the broker that crashed has to come back before the
-    write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
+    """Return the faults of a search about resends in words, and its entries: a leader is replaced while a request is in
+    flight. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
+    replace any leader, because its session can expire. If a write needs all replicas, the broker that crashed has to
+    come back before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
     if controller is Family.WRITTEN:
@@ -495,8 +497,8 @@ def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance
 
 
 def _availability(case: Case, question: Question) -> Iterator[Search]:
-    """Searches from one committed record on all replicas, all in sync, with some brokers down for good: the leader
-    (replica 0) is among them or is not; the followers are alike."""
+    """Yield searches from one committed record on all replicas, all in sync, with some brokers down for good. In one
+    search the leader (replica 0) is down, in another it is up; which followers are down makes no difference."""
     down, is_write = question.number, question.topic is Topic.WRITES
     model, prop = (MODEL, WRITTEN) if is_write else (registry.load(SCENARIOS)[0], READ)
     instance = _with_brokers_down(case, down, case.replication_factor, model)
@@ -512,9 +514,9 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
-    """Searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
-    Replicas outside the ISR cannot be elected, whatever they hold; they are all alike, as the followers in the ISR
-    are."""
+    """Yield searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
+    Replicas outside the ISR cannot be elected, whatever they hold, so they are interchangeable, as are followers in the
+    ISR."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}
@@ -554,7 +556,7 @@ MOST_BEYOND at most."""
 
 
 def searches_of_defect(case: Case, name: str) -> list[Search] | str:
-    """The searches that tell whether a case is exposed to a known failure, or why no model does."""
+    """The searches that tell whether a case is exposed to a known failure; or, as text, why no model can tell."""
     case, failure = simplified(case, Question(Topic.DEFECT, name=name)), named(name)
     history = failure.history
     assert history is not None, "it takes a search"
@@ -578,8 +580,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """The bounds in which a generation shows a failure: the last bounds of its family that are not of a later
-    generation, otherwise the first bounds of its family. Empty if no generation of its family has bounds."""
+    """The bounds with which to search a failure in a generation. Of the bounds that the library has for generations
+    with the same way to change the ISR (Family), the last that are not of a later generation, otherwise the first;
+    empty if none."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
@@ -678,7 +681,7 @@ def witnesses(searches: Sequence[Search]) -> list[Search]:
 
 
 def _with_goals(search: Search) -> Iterator[Instance]:
-    """Yield the instance of a model with goals for the bounds of a search; nothing if no goals apply to the search."""
+    """Yield the instance with the goals that the witness of a search has to reach; nothing if no witness is needed."""
     instance = search.instance
     is_goal = any(prop.name == search.prop and prop.kind is Kind.SOMETIMES for prop in instance.properties)
     if search.rule or is_goal:

@@ -1,8 +1,8 @@
 """The questions that an operator asks about a topic, and the settings on which their answers depend.
 
-No model is loaded here. Many topics share a case: their names, their partitions and all other settings make no
-difference to the answers. By named rules, a search of one case also answers for another case. Each rule says why it is
-sound. Tests search samples both ways, and compare the words and the depths.
+These settings are a `Case`. Many topics share a case: their names, their partitions and all other settings make no
+difference to the answers. By named rules, a search of one case also answers for another case; each rule says why it is
+sound. Tests search samples of both cases, and compare verdicts and depths. No model is loaded here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question in one word, as in a file: loss, writes 1, defect missed_demotion."""
+        """The question as a short text, as in the record: loss, writes 1, defect missed_demotion."""
         return " ".join([self.topic.value, *([str(self.number)] if self.number else []), *filter(None, [self.name])])
 
 
@@ -133,9 +133,9 @@ replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does. Without
-    eligible leader replicas both differ from 4.0 only in these. Both are acts of operators, and these searches have no
-    such acts."""
+    """4.3 differs from 4.1 only in when a reassignment is complete, and in what a broker's report of a directory does.
+    Without eligible leader replicas, 4.0 differs from both only in these. Both follow acts of operators, which these
+    searches do not have."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -144,8 +144,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """In the search of a known failure, every other known mistake is repaired, so it does not matter which of them the
-    release has."""
+    """In the search of a known failure, every other known mistake is repaired, so it does not matter which other
+    mistakes the release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -159,8 +159,8 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _repaired_alike(case: Case, question: Question) -> Case:
-    """The answer is about the generation in which all known mistakes are repaired; releases that differ only in their
-    mistakes are then the same."""
+    """All known mistakes are repaired in the search, so releases that differ only in their mistakes have the same
+    answer."""
     if question.topic in NOT_REPAIRED:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
@@ -169,8 +169,8 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    """The question is about reading a record that was committed before, and which records are committed does not depend
-    on acks."""
+    """The question is about reading a record that is committed already, and acks does not decide which records are
+    committed."""
     return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
 
 
@@ -182,7 +182,7 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _above(case: Case, _: Question) -> Case:
-    """The ISR never has more members than there are replicas, so every greater number refuses every write."""
+    """The ISR has at most as many members as there are replicas, so every greater minimum refuses every write."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
@@ -237,14 +237,14 @@ loss of a disk, and a log that starts later keeps its start."""
 
 
 def simplified(case: Case, question: Question) -> Case:
-    """The case that is searched instead, by all rules that change settings."""
+    """Return the case that is searched in place of this case, by all rules that change settings."""
     for rule in RULES.values():
         case = rule(case, question)
     return case
 
 
 def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
-    """The case and the question that are searched instead, by all rules."""
+    """Return the case and the question that are searched in place of these, by all rules."""
     case = simplified(case, question)
     while question.topic is Topic.SURVIVES and case.replication_factor > SEARCHED_WHOLE:
         case, question = _survival_of_fewer(case, question.number)
@@ -265,7 +265,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """The rule BROKER_LESS where the ISR is smallest: one replica fewer outside it, or one fewer in it and lost."""
+    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost one (rule BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -274,8 +274,9 @@ def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
 
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
-    """Why a search with so many replicas, of which `least` have to be in sync, answers for a case: the name of the
-    rule, and the remark after the faults of the search. Both are empty if the search has the case's replicas."""
+    """Return why a search with fewer replicas than the case, and min.insync.replicas=`least`, answers for the case: the
+    name of the rule, and a remark to follow the faults of the search. Both are empty if the search has the case's
+    replicas."""
     if replicas >= case.replication_factor:
         return "", ""
     says = f", with {replicas} of {case.replication_factor} replicas"
@@ -285,8 +286,8 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search, the case's own last: by the rule OUTSIDE, a failure with fewer is one of the
-    case. Fewer than `least`, or than min.insync.replicas, are not tried."""
+    """The numbers of replicas to search, the case's own last; by the rule OUTSIDE, a failure with fewer replicas is
+    also a failure of the case. Numbers below `least` or min.insync.replicas are left out."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -326,9 +327,9 @@ READ = {
 
 
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
-    """Whether a release has a failure; one that depends on the configuration alone is in every release. With a `case`,
-    whether a cluster of the release with these settings has the failure: the protocol of the cluster may be older than
-    the release, and its controller may be of the other kind."""
+    """Whether a release has a failure; a failure that depends on the configuration alone is in every release. With a
+    `case`: whether a cluster of the release has the failure, though it may use an older protocol, or ZooKeeper instead
+    of KRaft."""
     if failure.since == NO_RELEASE:
         return False
     remains = False
@@ -343,7 +344,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a cluster has one of these entries, which are of the model `transactions` if that shows the failure."""
+    """Whether a case has one of the entries (NAME=VALUE), of the model `transactions` if that shows the failure."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -352,7 +353,7 @@ def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
 
 
 def defects_of(case: Case, version: Version) -> list[Question]:
-    """The known failures of a release that concern the mechanisms of a case, in the order of their numbers."""
+    """The questions about the known failures of a release that concern a case, in the order of their numbers."""
     return [
         Question(Topic.DEFECT, name=failure.name)
         for failure in failures()
@@ -361,12 +362,12 @@ def defects_of(case: Case, version: Version) -> list[Question]:
 
 
 def loses_data(failure: Failure) -> bool:
-    """Whether a failure needs a fault that loses data (power, a disk), which Kafka alone does not survive."""
+    """Whether a failure needs a fault that loses data (of power, of a disk), which Kafka alone does not survive."""
     return any(name in _entries(failure) for name in LOSSES)
 
 
 def concerns(case: Case, failure: Failure) -> bool:
-    """Whether a known failure is about mechanisms of the case. One that the settings alone permit is not a defect."""
+    """Whether a case uses the mechanisms of a known failure; False if settings alone cause it, which is no defect."""
     history = failure.history
     if not failure.since:
         return False
@@ -388,14 +389,14 @@ def concerns(case: Case, failure: Failure) -> bool:
 
 
 def losses_to_survive(case: Case) -> range:
-    """The numbers of lost brokers to ask about: from 1 to the number of brokers that must have an acknowledged record.
-    Without acks=all nothing is promised to survive."""
+    """The numbers of lost brokers to search: from 1 to the number of brokers that must have an acknowledged record.
+    Empty without acks=all, which promises no survival."""
     copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
     return range(1, copies + 1)
 
 
 def why_unasked(case: Case, question: Question) -> str:
-    """Why a question is answered without a search: because no model covers it; empty if it takes a search."""
+    """Why no search is made for a question: no model covers it with these settings. Empty if a search is made."""
     if question.topic is Topic.TRANSACTIONS and not case.transactions:
         return "no producer has transactions"
     if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
@@ -442,9 +443,9 @@ def read_by(question: Question) -> tuple[str, ...]:
 
 
 def key_of(case: Case, question: Question) -> tuple[str, str]:
-    """A question with the values of the settings that it reads, as two texts: cases with the same key have the same
-    answer. The first text is the question with the values that belong to a release; the second text has the values of
-    the other settings, in the order of `settings_of_topic`."""
+    """Return the key of an answer, two texts; cases with the same key have the same answer. The first text is the
+    question with the values of settings that belong to a release; the second has the values of the other settings that
+    the question reads, in the order of `settings_of_topic`."""
     case, question = asked_instead(case, question)
     read = read_by(question)
     released = (f"{name}={_spelled(getattr(case, name))}" for name in RELEASED if name in read)
@@ -457,7 +458,7 @@ RELEASED = (*GENERATION, "numbering", "transactions")
 
 
 def settings_of_topic(question: Question) -> tuple[str, ...]:
-    """The settings that a question reads, without those that belong to a release."""
+    """The names of the settings that a question reads, without those that belong to a release."""
     return tuple(name for name in read_by(question) if name not in RELEASED)
 
 

@@ -2,8 +2,8 @@
 
 The README.md of that folder describes the lines of record.jsonl, which are decoded on demand. A recorded search counts
 only if the same search, of the same models, would be made today. That is certain if the files on which the search
-depends have not changed by a byte since the record was made. Otherwise the searches are planned again and compared one
-by one, with the digests of the models, which leave out comments, docstrings and layout.
+depends have not changed by a byte since the record was made. Otherwise the searches are planned again and compared with
+the recorded searches, as are the digests of the models, which leave out comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLANS = ("findings", "planning", "questions", "recorded", "searching")
 
 
 def texts_digest() -> str:
-    """The digest of all texts on which the searches of the atlas depend."""
+    """The digest of all files, byte by byte, on which the searches of the atlas depend."""
     content = hashlib.sha256(hashed_modules(PACKAGES).encode())
     room = Path(__file__).parent
     for path in (*(room / f"{name}.py" for name in PLANS), *sorted(FOLDER.glob("*/*.toml"))):
@@ -65,7 +65,7 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if the record lacks it, or has only one of other searches or models."""
+        """The recorded answer; None if the record lacks it, or if its searches or models have changed since."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:
@@ -85,8 +85,8 @@ class Recorded:
         return assembled(searches, lambda position: result_of(recorded[position]))
 
     def _why_outdated(self, case: Case, question: Question, searches: Sequence[Search], *, is_ended: bool) -> str:
-        """Why the recorded searches are not the searches that would be made now; empty if they are. With `is_ended`,
-        the last of them found a failure, after which no further search is made."""
+        """Why the recorded searches differ from the searches that would be made now; empty if they do not. With
+        `is_ended`, the last recorded search found a failure, after which no further search was made."""
         from isrcheck.checker.answers.planning import planned  # here, because it loads the models
         from isrcheck.models import registry
 
@@ -119,7 +119,7 @@ _OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
 
 
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
-    """Make a search from its line of the record; with a `case`, for that case."""
+    """Make a search from its object in the record; with a `case`, add why the search answers for that case."""
     fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
@@ -129,14 +129,14 @@ def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Se
 
 
 def result_of(content: Mapping[str, Any]) -> Result:
-    """The result of a recorded search."""
+    """Make the result of a recorded search from its object in the record."""
     fields = {field: content[name] for name, field in _OF_RESULT.items() if name in content}
     of_types = {"word": Word(content["word"]), "steps": tuple(content.get("steps", ()))}
     return Result(**{"depth": None, "is_exhausted": False} | fields | of_types)
 
 
 def written(search: Search, result: Result) -> dict[str, Any]:
-    """A search and its result as the record has them; fields that are absent or false are left out."""
+    """Return the object of the record for a search and its result; fields that are absent or false are left out."""
     replicas = dict(search.instance.configuration.items()).get("replicas")
     says = search.says.rpartition(", with ")[0] if search.rule else search.says
     fields: dict[str, Any] = {}
@@ -184,9 +184,9 @@ class Record:
         return {decode(line, len(begin))[0]: line for line in self._lines[1 : self._first_search]}
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Every group with its content: the names of its `settings`, and its `cells`."""
+        """Every group, a question with the values of a release: the names of its `settings`, and its `cells`."""
         return {name: json.loads(line) for name, line in self._group_lines.items()}
 
     def every_search(self) -> Sequence[Mapping[str, Any]]:
-        """Every search, in the order of their numbers."""
+        """Every recorded search, in the order of the numbers by which `cells` name searches."""
         return [json.loads(line) for line in self._lines[self._first_search :]]

@@ -1,7 +1,7 @@
 """The answers as text, as a table of the whole cluster, and as the object of --json, which docs/json.md describes.
 
-The text about one case has its headline, at most fifteen more lines, what is assumed, and the details on request. The
-table has a row for each distinct case, the worst first. Names from files are printable.
+The text about one case has its headline, at most fifteen more lines, what is assumed, and with --details the details.
+The table has a row for each distinct case, the worst first. Names from files are made printable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions of several topics that are not as they should be, each in the first group that fits."""
+    """The partitions of several topics that are in trouble now; each is only in the first of these groups that fits."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
@@ -58,7 +58,7 @@ class Now:
 
 
 def now_of(clusters: Iterable[Cluster]) -> Now:
-    """Sort the partitions of these clusters into groups by what is wrong with them now."""
+    """Sort the partitions of these clusters into groups by what is wrong with each partition now."""
     groups: tuple[list[Partition], ...] = ([], [], [])
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
@@ -80,7 +80,7 @@ def _have(partitions: Sequence[Partition], state: str) -> str:
 
 
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Return what has to happen before partitions without a leader get one; for several of them, only in general."""
+    """Return what has to happen before partitions get a leader again; for several partitions, in general words."""
     if len(partitions) > 1:
         return "a broker of their ISR or ELR is up"
     (partition,) = partitions
@@ -114,7 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return what the release claims about losses of power and disks, which only ELR is meant to survive."""
+    """Return the remark that KIP-966 claims to survive this fault, if the case has ELR and no record is lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -139,8 +139,8 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterator[Partition]:
-    """Yield the partitions for which the controller takes a smaller minimum than the leader does: it takes the replicas
-    of partition 0 (ReplicationControlManager.getTopicEffectiveMinIsr)."""
+    """Yield the partitions for which the controller uses a smaller min.insync.replicas than the leader: it takes at
+    most the number of replicas of partition 0 (ReplicationControlManager.getTopicEffectiveMinIsr)."""
     first = {partition.topic: len(partition.replicas) for partition in partitions if partition.number == 0}
     for partition in partitions:
         of_controller = min(least, first.get(partition.topic, len(partition.replicas)))
@@ -149,7 +149,7 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield lines on what `defects` that lose records of partitions do to the topics of transactions and of offsets."""
+    """Yield labelled lines on what `defects` (numbers) do to the topics __transaction_state and __consumer_offsets."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
@@ -272,8 +272,8 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of known defects that lose records, and concern the case only after a change: without acks=all the
-    case has no promise that a defect could break."""
+    """The numbers of the known defects that can lose records only after the change: without acks=all a producer has no
+    promise that a defect could break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     new = [named(question.name) for question in defects_of(changed, release) if question not in before]
@@ -318,7 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Name the nearest release that repairs a failure; empty if none does, or if the cluster's own one does."""
+    """Name the nearest release that repairs a failure; empty without one, or if the cluster's release does."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -326,7 +326,7 @@ def _repair(failure: Failure, answer: Answer) -> str:
 
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
-    """A change with its cost: the least number of brokers down with which writes work before, and not after."""
+    """Return a change with its cost: the least number of down brokers with which writes worked before but not after."""
     costs, after = "", about_brokers(tried.availability or {}, Topic.WRITES)
     for down, (old, new) in enumerate(zip(about_brokers(before, Topic.WRITES), after, strict=False)):
         if works(old) == "yes" and works(new) == "no":
@@ -389,7 +389,7 @@ def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _is_of(failure: Failure, label: str) -> bool:
-    """Whether a known failure belongs under this label: it needs a loss of power, or a loss of a disk."""
+    """Whether a known failure belongs under the label Power (it needs a loss of power) or Disk (it needs none)."""
     history = failure.history
     needs_power = history is not None and "power_losses" in pairs(history.configuration)
     return needs_power is (label == "Power")
@@ -492,7 +492,7 @@ def scenarios(finding: Finding) -> str:
 
 
 def works(finding: Finding) -> str:
-    """Return whether something works with a number of brokers down: yes, no, for some sets (2 of 3), n/a, or ?."""
+    """Return whether writes or reads work with a number of brokers down: yes, no, 2 of 3 (sets of brokers), n/a, ?."""
     if finding.word is Word.UNDECIDED:
         return "?"
     if finding.word is Word.NOT_APPLICABLE:
@@ -509,13 +509,13 @@ def available(findings: Mapping[Question, Finding]) -> str:
 
 
 def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
-    """Return the numbers of brokers down, and whether something works with each of them: 0, 1, 2 and yes, yes, no."""
+    """Return the numbers of brokers down, and whether writes or reads work then: 0, 1, 2 and yes, yes, no."""
     of_brokers = about_brokers(findings, topic)
     return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 
 
 def survives(answer: Answer) -> str:
-    """Return how many brokers can be lost for good at worst, as one line."""
+    """Return how many brokers can be lost for good, at worst, without the loss of a committed record, as one line."""
     assert answer.tolerated is not None
     in_sync = counted(min(answer.case.min_insync_replicas, answer.case.replication_factor), "replica")
     lost = counted(answer.tolerated, "broker") if answer.tolerated else "no broker"
@@ -552,7 +552,7 @@ def source_of(findings: Sequence[Finding]) -> str:
 
 
 def detail_lines(answer: Answer) -> list[str]:
-    """Return everything that was understood, ignored and searched, and all answers."""
+    """Return the lines of --details: the settings that were understood or ignored, all findings and all searches."""
     cluster = answer.cluster
     lines = ["", cluster.generation.taken, "", *understood_lines(cluster)]
     findings = {question.text: finding for question, finding in answer.main_findings.items()}
@@ -578,7 +578,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _other_generation(answer: Answer) -> str:
-    """Say which searches are in a generation other than the cluster's; empty if none is."""
+    """Return the remark that searches are in a generation other than the cluster's; empty without such searches."""
     parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     is_own = protocols <= {answer.case.protocol}
@@ -634,7 +634,7 @@ class Row:
 
     @property
     def partitions(self) -> int:
-        """The number of described partitions."""
+        """The number of partitions of these topics in the output of kafka-topics.sh --describe."""
         return sum(len(answer.cluster.partitions) for answer in self.answers)
 
 
@@ -682,7 +682,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
 
 
 def settings_of(answer: Answer) -> str:
-    """Return the settings in which the cases of a cluster usually differ."""
+    """Return, as text, the settings in which the cases of a cluster usually differ."""
     case = answer.case
     replicas = case.replication_factor if answer.cluster.is_replication_given else "?"
     words = [f"replicas={replicas}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]

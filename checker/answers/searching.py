@@ -1,6 +1,7 @@
 """Answers questions by search: in this process, or by several processes side by side.
 
-Every history of a `Finding` was certified in plain Python. A line on stderr says to which depth nothing was found.
+Plain Python has certified every history of a `Finding`. A line on stderr says to which depth no failure was found so
+far.
 
 Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
 one search: threads have to wait for each other at the end of every level.
@@ -54,8 +55,8 @@ class Searcher:
         depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Search a question; `limits` are those of all its searches together, and a depth limits each of them. After
-        Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt."""
+        """Answer a question by search; the time in `limits` is for all its searches together, the depth for each of
+        them. After Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt."""
         searches = self.plan(case, question)
         if isinstance(searches, str):
             return without_search(Word.NOT_APPLICABLE, searches)
@@ -98,7 +99,7 @@ class Searcher:
         return of_instance(search, instance.model.instance(instance.protocol.name, values | larger), says=says)
 
     def result(self, search: Search, limits: Limits) -> Result:
-        """The result of one search; by the rule ONE_ENTRY (questions.py), perhaps of another search of this session."""
+        """The result of a search, perhaps that of an equivalent earlier search (rule ONE_ENTRY in questions.py)."""
         as_power = with_power(search)
         if as_power is None:
             return self.search(search, limits)
@@ -158,9 +159,9 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be long enough for a reduction, which needs a kernel of its own. That takes two followers,
-    which are then alike, and settings that do not permit the failure: a permitted failure is soon found. A failure that
-    the release claims to survive is not found soon, even if the settings permit it."""
+    """Whether a search may be so long that a reduction pays, which needs a kernel of its own. A reduction exchanges
+    followers, so it needs two of them. A failure that the settings permit is soon found without it, unless the release
+    claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -203,7 +204,8 @@ def result_from(search: Search, exploration: Exploration) -> Result:
 
 
 def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
-    """The verdicts on the property of a search, on all goals, or on all promises; and on steps out of a range."""
+    """The verdicts that count for a search: on its property, or on all promises if it has none, and on values out of
+    range; for a witness, on the goals."""
     for verdict in verdicts(exploration):
         is_goal = verdict.prop.kind is Kind.SOMETIMES
         if search.is_witness:
@@ -217,12 +219,12 @@ def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
 
 @cache
 def searcher_of(limits: Limits) -> Searcher:
-    """A searcher without a time limit for all its searches; later calls in a process reuse its kernels."""
+    """Return a searcher without a time limit for all searches together; calls in one process share its kernels."""
     return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
 
 
 def search_on_executor(search: Search, limits: Limits) -> Result:
-    """The result of a search of the atlas in a process of Spark."""
+    """Make a search of the atlas in an executor of Spark, and return its result."""
     return searcher_of(limits).result(search, limits)
 
 
@@ -310,9 +312,9 @@ class SideBySide:
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
         """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
-        that have not begun are forgotten. The searches get this `part` of the remaining time, and share it with later
-        questions, whose weight is `reserve`. The share of a search is its weight, divided by the sum of all waiting
-        weights and the `reserve`."""
+        that have not begun are forgotten. The searches, and later questions of the weight `reserve`, share the fraction
+        `part` of the remaining time. The share of a search is its weight, divided by the sum of all waiting weights and
+        the `reserve`."""
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:
@@ -323,8 +325,8 @@ class SideBySide:
         self._begin()
 
     def __call__(self, search: Search, limits: Limits) -> Result:
-        """The result of a search. After Ctrl-C it is the result so far; raises KeyboardInterrupt if it has not begun.
-        Raises the error that has ended the search."""
+        """The result of a search. After Ctrl-C it is the result so far; raises KeyboardInterrupt if the search has not
+        begun. Raises the error that ended the search."""
         key = search.identity
         task = self._tasks.setdefault(key, _Task(search, limits))
         is_running = any(worker.task is task for worker in self.workers)
@@ -401,8 +403,8 @@ class SideBySide:
 
 def serve(pipe: Connection) -> None:
     """Make the searches that arrive on the pipe, and answer each with its `Result` or the error that ended it. Each
-    search comes with its limits, and with the seconds that the command has left, which limit compilations too. Returns
-    when the parent closes the pipe, or has ended."""
+    search comes with its limits, and with the seconds that the command has left, which limit the compilation of kernels
+    too. Returns when the parent closes the pipe, or has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signals: list[int] = []
     session = SearchSession(Limits(), Budget(None, Limits().memory), signals, progress_line=EarlyAnswer)

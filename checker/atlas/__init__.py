@@ -1,4 +1,4 @@
-"""The atlas: every question about every combination of settings and releases, searched once, recorded, and shown.
+"""The atlas: the answers to every question for every combination of settings and releases, recorded and shown as pages.
 
 In:  the known releases, and the settings on which answers depend.
 Out: the record (models/kafka/atlas), repeated searches of a sample of it, and its pages.

@@ -1,6 +1,7 @@
-"""The cells of the atlas: each question with every combination of the settings that it reads, for each known release.
+"""The cells of the atlas: a cell is a question about one combination of the settings on which its answer depends.
 
-Cases that a rule answers by the same search share a cell.
+There are cells for every combination of these settings in every known release. Combinations share a cell if, by a rule
+(checker/answers/questions.py), one search answers for all of them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ VERIFICATION = ("transaction.partition.verification.enable", "false")
 
 @dataclass(frozen=True)
 class ReleasedCluster:
-    """A release in a mode: the `Case` of its default settings without transactions, and its kinds of transactions."""
+    """A release in a mode (ZooKeeper or KRaft): its default settings, and how its transactions may be configured."""
 
     release: Version
     mode: str
@@ -51,7 +52,7 @@ class ReleasedCluster:
 
 @cache
 def clusters() -> tuple[ReleasedCluster, ...]:
-    """Every release in every mode that is modelled, oldest first."""
+    """Return every release that is modelled, in every mode (ZooKeeper, KRaft), oldest first."""
     versions = sorted(
         map(version_of_binaries, (*releases(), *PATCHES)), key=lambda version: (version.release, version.patch or 0)
     )
@@ -59,7 +60,7 @@ def clusters() -> tuple[ReleasedCluster, ...]:
 
 
 def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
-    """The cluster of a release in a mode; None if the release lacks the mode, or if it is not modelled."""
+    """The cluster of a release in a mode; None if the release does not have the mode, or is not modelled."""
     try:
         settings = _settings(MODES[mode])
         versions = read_versions(settings, release.text)
@@ -78,7 +79,7 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
 
 
 def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
-    """What transactions are in this release: by default, and where leaders do not ask the coordinator."""
+    """The entries of the model `transactions` for a release: by default, and without verification by the leaders."""
     every = (_settings(MODES[mode]), _settings(MODES[mode], VERIFICATION))
     possible = [read_transactions(settings, read_versions(settings, release.text)) for settings in every]
     searched = [transactions.entries for transactions in possible if transactions.why_unsearched is None]
@@ -106,7 +107,7 @@ OF_BROKERS = (Topic.WRITES, Topic.READS)
 
 @dataclass(frozen=True)
 class Cell:
-    """A question about a case; `key` names the settings that it reads."""
+    """A question about a case (its settings); `key` names the question and the values of the settings that it reads."""
 
     key: tuple[str, str]
     case: Case
@@ -114,7 +115,7 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: cells that can be searched, usual settings, recent generations, grave questions come first."""
+        """The sort key: first cells with at most 3 replicas, usual settings, recent generations, grave questions."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))
@@ -157,7 +158,7 @@ def cells() -> tuple[Cell, ...]:
 
 
 def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
-    """The questions about a release, except those about transactions."""
+    """Yield the questions about a release, except those about transactions."""
     yield from map(Question, SIMPLE)
     yield from itertools.starmap(Question, itertools.product(OF_BROKERS, range(MOST_REPLICAS)))
     yield from (Question(Topic.SURVIVES, lost) for lost in range(1, MOST_REPLICAS + 1))
@@ -166,7 +167,7 @@ def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
 
 
 def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
-    """The question with every combination of the settings that it reads."""
+    """Yield a cell of the question for every combination of the settings that the question reads."""
     every = axes(cluster) | {"transactions": ((), *cluster.transactions)}
     read = [name for name in every if name in read_by(question)]
     for case in combinations(cluster.case, {name: every[name] for name in read}):
@@ -175,13 +176,13 @@ def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
 
 
 def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Case]:
-    """Yield the case with every combination of these values of its settings."""
+    """Yield a copy of the case for every combination of the `values`, which are listed by setting."""
     for chosen in itertools.product(*values.values()):
         yield replace(case, **dict[str, Any](zip(values, chosen, strict=True)))
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """The settings that vary in the atlas, each with the values that it takes for a release."""
+    """The settings that vary in the atlas, each with its values in a release."""
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {
@@ -199,7 +200,7 @@ def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
 
 
 def _is_possible(case: Case, question: Question) -> bool:
-    """Whether Kafka accepts the settings together, and whether the question makes sense for them."""
+    """Whether Kafka accepts the settings together, and the question makes sense with them."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if question.topic is Topic.SURVIVES:

@@ -1,8 +1,9 @@
 """Computes the searches of the atlas, and writes its record; a later run continues an earlier one.
 
-The file of results has a line of JSON for each search that has ended or reached its limit. Several processes may share
-a file, each with its own part of the cells; or each search is a task of Spark. The record (checker/answers/recorded.py)
-is made from it. A search that a limit has cut short is recorded as undecided, with the depth that it reached.
+The file of results has a line of JSON for each search that has ended or reached its limit; the record
+(checker/answers/recorded.py) is made from this file. Several processes may share the file, each with its own part of
+the cells; or each search is a task of Spark. A search that a limit has cut short is recorded as undecided, with the
+depth that it reached.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """The results in a file, by the identity of their search. Raises UsageError for another file."""
+    """Return the results in a file, by `Search.identity`. Raises UsageError if a line is not a result."""
     results: dict[str, Result] = {}
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -49,7 +50,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def recorded_results(record: Record) -> dict[str, Result]:
-    """The results in a record, by the identity of their search; only those of unchanged models and searches."""
+    """Return the results in a record, by `Search.identity`; without those of models that have changed since."""
     digests = record.header["models"]
     current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
     return {
@@ -60,22 +61,22 @@ def recorded_results(record: Record) -> dict[str, Result]:
 
 
 class Computing:
-    """Answers cells from a file of results; missing results are searched for and added to the file."""
+    """Answers cells from a file of results; searches for missing results, and adds them to the file."""
 
     def __init__(self, path: Path, results: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
-        """`results` are those known so far; `search` makes a missing search, whose result is added to the file."""
+        """`results` are those so far; `search` makes a missing search, whose result is added to the file `path`."""
         self.results = dict(results)
         self.path, self.search = path, search
 
     def answer(self, wanted: Sequence[Cell], deadline: float = math.inf) -> None:
-        """Make the searches that the answers to these cells lack, one after another. No cell is begun after the
-        deadline, a value of time.monotonic. Raises KeyboardInterrupt; the results until then are kept."""
+        """Make the searches whose results these cells lack, one after another. After the deadline, a value of
+        time.monotonic, no search is begun. Raises KeyboardInterrupt; the results until then are kept."""
         for cell in wanted:
             while time.monotonic() < deadline and (search := self.missing(cell)) is not None:
                 self.add(search.identity, timed(partial(self.search, search)))
 
     def missing(self, cell: Cell) -> Search | None:
-        """The first search that the answer to a cell lacks; None if it lacks none."""
+        """The first search whose result a cell lacks; None if it lacks no result."""
         return _answer(cell, self.results)[1]
 
     def add(self, identity: str, result: Result) -> None:
@@ -90,7 +91,7 @@ class Computing:
 
 
 def timed(search: Callable[[], Result]) -> Result:
-    """Make a search, and note its day and how long it took. Raises KeyboardInterrupt if it was interrupted."""
+    """Make a search; return its result with the day and the seconds it took. Raises KeyboardInterrupt after Ctrl-C."""
     began = time.monotonic()
     result = search()
     if result.stopped == "interrupt":
@@ -110,10 +111,10 @@ def compute_on_spark(
     limits: Limits,
     seconds: float,
 ) -> None:
-    """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. `search`
-    is the function that an executor runs for one search. A cell whose search finds no failure needs the next one: the
-    searches are made in rounds, each with the next missing search of every cell. Cells that share a search share its
-    task. Raises KeyboardInterrupt, SparkLostError; the results until then are kept."""
+    """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. An
+    executor calls `search` for one search. If the first search of a cell finds no failure, its answer needs the second,
+    and so on: so the searches are made in rounds, each with the next missing search of every cell. Cells that share a
+    search share its task. Raises KeyboardInterrupt, SparkLostError; the results until then are kept."""
     from isrcheck.checker.spark.tasks import require_same, results_of
 
     require_same(session)
@@ -142,7 +143,7 @@ def compute_on_spark(
 def _made_on_executor(
     make: Callable[[Search, Limits], Result], limits: Limits, deadline: float, search: Search
 ) -> Result | None:
-    """Make a search on an executor; None if it is too late: `deadline` is a value of time.time."""
+    """Make a search on an executor; None if the deadline, a value of time.time, is over."""
     if time.time() >= deadline:
         return None
     return timed(lambda: make(search, limits))
@@ -152,8 +153,8 @@ def _made_on_executor(
 
 
 def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result], limit: float) -> tuple[int, int]:
-    """Write the record of all cells that are answered; return the numbers of cells and of searches. `limit` is that of
-    one search, in seconds."""
+    """Write the record of all cells whose results are complete; return the numbers of cells and of searches. `limit` is
+    the time limit of one search, in seconds."""
     searches: dict[str, dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     groups: dict[str, dict[str, Any]] = {}
@@ -188,8 +189,8 @@ def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result
 
 
 def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
-    """The searches that answer a cell, up to the first one that fails, or the reason why nothing is searched; and the
-    first search whose result is missing, or None."""
+    """Return the searches that answer a cell, up to the first that finds a failure, or the reason why nothing is
+    searched; and the first search whose result is missing, or None."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches, None

@@ -1,6 +1,7 @@
-"""`check atlas` and `isrcheck atlas`: writes the record of the atlas as a folder. Nothing is searched.
+"""`check atlas` and `isrcheck atlas`: writes the record of the atlas as a folder of pages. Nothing is searched.
 
-The folder has the tables, the pages behind their cells, and a Parquet file with a row for each question about a case.
+The folder has the tables, the pages to which the cells of the tables link, and a Parquet file with a row for each
+question about a case.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def files_of(
     sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda name: None
 ) -> dict[str, bytes]:
     """Return the content of every file by its name; `tell` receives the name of each file before it is made. Raises
-    UsageError if a recorded history is not one of the model."""
+    UsageError if the model cannot take the steps of a recorded history."""
     histories, searches = Histories(), Searches()
     cells = Cells(histories, searches)
     facts = replace(facts, parquet=PARQUET if is_installed() else None)
@@ -109,12 +110,12 @@ CELLS = Table(
 
 
 def is_installed() -> bool:
-    """Whether the package that writes Parquet is installed."""
+    """Whether pyarrow is installed, the package that writes Parquet."""
     return importlib.util.find_spec("pyarrow") is not None
 
 
 def parquet(sheets: Sequence[Sheet]) -> bytes:
-    """Return the file with every answer of these sheets."""
+    """Return the content of the Parquet file: a row for every answer in these tables."""
     rows = [
         _of_case(sheet, line, column) | _of_question(question) | _of_finding(finding)
         for sheet, line, column, question, finding in _findings(sheets)
@@ -182,7 +183,7 @@ _ANSWER = ("verdict", "step", "to_the_end", "to_depth", "states", "witnesses", "
 
 
 class Reading:
-    """Reads answers from the record; each is looked up only once."""
+    """Reads answers from the record, each answer only once."""
 
     def __init__(self, record: Record) -> None:
         self.recorded = Recorded(record)
@@ -191,7 +192,7 @@ class Reading:
         """The number of recorded answers that are left out, because the models or the searches have changed."""
 
     def answer(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None if no answer is recorded that holds for the models as they are now."""
+        """The recorded answer; None without one, or if its models or searches have changed since it was recorded."""
         key = key_of(case, question)
         if key not in self._known:
             self._known[key] = self.recorded.find(case, question)

@@ -1,7 +1,7 @@
-"""A table of the atlas as a page with filters, and as a page that needs no script; both load nothing.
+"""A table of the atlas as a page with filters, and as a page that needs no script. Neither page loads anything.
 
-The page with filters holds the rows as data, each text once, because a table of all rows would take some megabytes; its
-script makes rows on demand.
+The page with filters holds the rows as data, in which each text occurs once, because a table of all rows would take
+some megabytes; its script makes the rows that are shown.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MEANINGS = (
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts that every page shows."""
+    """The facts about the record that every page shows."""
 
     day: str
     """The day of the oldest recorded search."""
@@ -68,7 +68,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class View:
-    """A sheet as it is shown: its rows, and its settings, each of which is a column."""
+    """A table as a page shows it: its rows, and the settings that are its columns beside the answers."""
 
     kind: Kind
     lines: Sequence[Line]
@@ -76,7 +76,7 @@ class View:
     settings: Sequence[SettingColumn]
 
     def label(self, status: Status) -> str:
-        """The answer of a row as a whole, in a few words."""
+        """A status of rows in a few words, in this table."""
         return {
             Status.FAILS: self.kind.fails,
             Status.DEFECTS: "Known defects",
@@ -86,7 +86,7 @@ class View:
 
 
 def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page with filters; `kinds` are all tables."""
+    """Make the page of a table with filters; it has links to all tables, `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
     until_script = [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
@@ -97,7 +97,7 @@ def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
 
 
 def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page with all rows, which needs no script."""
+    """Make the page of a table with all rows, which needs no script; it has links to all tables, `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
     return _page(view, kinds, facts, [element("main", _table(view, rows))])
@@ -198,8 +198,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 
 
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
-    """The data for the script: every text, mark and cell once; for each row the numbers of its answer and its cells,
-    the values that it stands for, and their texts."""
+    """The data for the script: every text, link to a failure and cell once; and for each row its values of the settings
+    and the numbers of its answer, cells and texts."""
     # Numbers for values, each value once, in the order in which they are first named.
     texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [
@@ -224,8 +224,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that exist as cases; each setting is encoded as in the masks of a row. Combinations
-    that differ only in their releases count as one."""
+    """The combinations of settings that exist as cases; each setting is a number whose bits are its values, as in
+    `Spelling.masks`. Combinations that differ only in their releases are one."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}
@@ -248,7 +248,7 @@ def _plain(cell: Cell, marks: defaultdict[object, int]) -> tuple[object, ...]:
 
 
 def _labels(view: View) -> str:
-    """The style that repeats the headings in the cells of a narrow window, where each row is a card."""
+    """The CSS for a narrow window, where each row becomes a card: every cell repeats the heading of its column."""
     headings = [setting.heading for setting in view.settings] + [column.heading for column in view.kind.columns]
     rules = (
         f'td:nth-child({number})::before{{content:"{heading}"}}' for number, heading in enumerate(headings, start=2)
@@ -264,7 +264,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _messages() -> Iterator[Element]:
-    """The messages of the script above the rows: the address has a filter that the table lacks, or no row is left."""
+    """The places above the rows for messages of the script: the address has an unknown filter, or no row is left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(

@@ -1,10 +1,10 @@
-"""The pages behind the cells: a page for each history and each known failure, and texts of what was searched.
+"""The pages to which the cells of the atlas link: one for each history and each known failure, and lists of searches.
 
-The cells get the addresses of pages that are made later. Histories are replayed in plain Python. Each generation has
-one page of searches, with a legend of the words that occur there.
+The addresses of pages are given to the cells before the pages are made. Histories are replayed in plain Python. Each
+generation has one page of searches, with a legend of the words that occur there.
 
-A history that is the same, step by step, with several settings has one page. Searches are listed once on a page:
-other answers that rest on the same searches link there.
+A history that is the same, step by step, with several settings has one page. A search is listed once on a page; other
+answers that rest on it link there.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class _Shown:
 
 @dataclass
 class Histories:
-    """The histories of all cells, each under its address."""
+    """The histories to which cells link; each becomes a page, whose address is known before."""
 
     _shown: dict[object, _Shown] = field(default_factory=dict)
 
     def address(self, asks: str, finding: Finding, history: History) -> str:
-        """The address of the page of a history, which is made later."""
+        """Add a history; return the address of its page, which is made later."""
         key = replace(history, configuration="")
         if key not in self._shown:
             number = sum(_file(other.history) == _file(history) for other in self._shown.values()) + 1
@@ -80,13 +80,13 @@ class Histories:
         return f"{TRACES}/{shown.name}"
 
     def pages(self) -> Iterator[tuple[str, Page]]:
-        """Replay every history, and yield the name and the page. Raises UsageError if a history differs."""
+        """Replay every history; yield the name of its page, and the page. Raises UsageError if a step is impossible."""
         for shown in self._shown.values():
             yield f"{TRACES}/{shown.name}", page(trace_of(shown.history), list(_about(shown)), INDEX)
 
 
 def _about(shown: _Shown) -> Iterator[Content]:
-    """The text beside the steps of a history: the questions that it answers, and what else was searched."""
+    """The text beside the steps of a history: the questions that it answers, and the searches of the answer."""
     yield from (element("h2", asks) for asks in shown.asks)
     leads = "One answer of the table leads here."
     if shown.cases > 1:
@@ -99,7 +99,7 @@ def _about(shown: _Shown) -> Iterator[Content]:
 
 
 def _file(shown: History | Search) -> str:
-    """The generation of Kafka's model, or another model, as a part of a file name."""
+    """The generation, and its model if that is not Kafka's, as a part of a file name."""
     if shown.model in (KAFKA, SCENARIOS):
         return shown.protocol
     return f"{shown.model}_{shown.protocol}".replace("/", "_").strip("_")
@@ -107,13 +107,13 @@ def _file(shown: History | Search) -> str:
 
 @dataclass
 class Searches:
-    """What was searched for cells without a history, each text under its address."""
+    """The searches to which cells without a history link; each generation becomes a page of them."""
 
     _known: dict[object, str] = field(default_factory=dict)
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
 
     def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
-        """The address of a text about findings, each with a label; empty if nothing was searched."""
+        """Add a section with the searches of these findings; return its address (empty: nothing was searched)."""
         parts = [search for _, finding in findings for search, _ in finding.parts]
         if not parts:
             return ""
@@ -135,14 +135,14 @@ class Searches:
 
 @dataclass
 class _PageOfSearches:
-    """A page of searches: its sections, the findings in them, and where the searches of a finding are listed."""
+    """A page of searches: its sections, the findings in them, and the places where searches are listed already."""
 
     sections: list[Element] = field(default_factory=list)
     findings: dict[Finding, None] = field(default_factory=dict)
     _shown: dict[object, tuple[str, Element]] = field(default_factory=dict)
 
     def add(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
-        """Add a section about findings, each with a label; return the name by which a link leads to it."""
+        """Add a section with the searches of findings, each with a label; return the anchor of the section."""
         name = f"s{len(self.sections) + 1}"
         section = element("section", element("h2", asks), id=name)
         for number, (label, finding) in enumerate(findings, start=1):
@@ -166,7 +166,7 @@ class _PageOfSearches:
 
 
 def _searched(finding: Finding) -> list[Element]:
-    """The searches of a finding: faults, reach, states, and the command that repeats each; and its witnesses."""
+    """The searches of a finding as lists (faults, verdict, depth, states, command), and then its witnesses."""
     parts = [_listed(finding.parts)] if finding.parts else []
     return [*parts, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else parts
 
@@ -177,7 +177,7 @@ def _listed(parts: Sequence[Searched]) -> Element:
 
 
 def _in_words(search: Search, result: Result) -> tuple[str, str]:
-    """A search in words (faults, depth, result), and the command that repeats it."""
+    """Return a search in words (faults, verdict, depth, states), and the command that repeats it."""
     depth = "" if result.depth is None else f" {result.depth}"
     why = f", for {WHY_STOPPED.get(result.stopped, result.stopped)}" if result.stopped else ""
     states = counted(result.states, "state")
@@ -192,13 +192,13 @@ DEFECTS = "defects"
 
 
 def address_of(name: str) -> str:
-    """The address of the page of a failure."""
+    """The address of the page of a known failure."""
     return f"{DEFECTS}/{name}.html"
 
 
 def defect_pages(names: Sequence[str]) -> Iterator[tuple[str, Page]]:
-    """Yield the pages of these failures with their addresses, as the library has them: nothing is searched.
-    Raises UsageError if a step of a history is impossible."""
+    """Yield the pages of these known failures with their addresses. Nothing is searched: histories and changes are
+    those of the library. Raises UsageError if a step of a history is impossible."""
     for failure in map(named, names):
         history = failure.history
         trace = None if history is None else trace_of(history)

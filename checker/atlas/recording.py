@@ -1,4 +1,4 @@
-"""`python -m isrcheck.checker.atlas.recording FILE`: computes the atlas, as far as the time allows, and records it.
+"""`python -m isrcheck.checker.atlas.recording FILE`: makes the searches of the atlas within a time, and records them.
 
 A later run with the same FILE continues this one; --write writes models/kafka/atlas/record.jsonl. Exit code 0; 2 for
 bad input; 130 after Ctrl-C. With --master the searches run on Spark. Without it, several processes can share the file,
@@ -26,15 +26,15 @@ from isrcheck.models.messages import UsageError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compute cells, and write the record on request."""
+    """Make missing searches of the atlas; with --write, also write the record. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.checker.atlas.recording", description=__doc__)
     parser.add_argument("file", type=Path, help="the file for the results of the searches; continued if it exists")
-    parser.add_argument("--minutes", type=float, default=60.0, help="the time for searches (0: only write the record)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="minutes for searches (0: only write the record)")
     parser.add_argument("--seconds-a-search", type=float, default=60.0)
-    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: compute only this part of the cells")
+    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: only this part of the cells, from 0/PARTS on")
     parser.add_argument("--master", help="search on Spark, as in --master 'local[2]'")
     parser.add_argument(
-        "--write", type=Path, nargs="?", const=RECORD, help="write the record of the atlas, or this file"
+        "--write", type=Path, nargs="?", const=RECORD, help="write the record to this file (default: record.jsonl)"
     )
     options = parser.parse_args(arguments)
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)

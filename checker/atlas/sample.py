@@ -1,7 +1,7 @@
-"""`python -m isrcheck.checker.atlas.sample`: searches a random sample of the record again.
+"""`python -m isrcheck.checker.atlas.sample`: makes a random sample of the recorded searches again.
 
-Prints what differs. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record. The seed
-decides the order of the searches: the same seed and number of searches find a difference again.
+Prints how results differ from the record. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there
+is no record. The seed decides the order of the searches: the same seed and number of searches find a difference again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMAND = "python -m isrcheck.checker.atlas.sample"
 
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
-    """The first `count` recorded searches with at most `most_states` states, in the order that the seed decides.
+    """Return `count` recorded searches with at most `most_states` states, in a random order that the seed decides.
     Searches that a limit cut short are left out: how far they get depends on the machine."""
     small = [search for search in record.every_search() if search["states"] <= most_states and "stopped" not in search]
     random.Random(seed).shuffle(small)  # noqa: S311 - no secret
@@ -37,7 +37,7 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
-    """Search again, and yield what differs from the record. A limit that ends the search differs."""
+    """Make a recorded search again; yield each difference from the record, such as a limit that ended the search."""
     result, expected = searcher.result(search_of_record(recorded), limits), result_of(recorded)
     for name, field in COMPARED.items():
         value, written = getattr(result, field), getattr(expected, field)
@@ -46,11 +46,11 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
 
 
 def main(arguments: Sequence[str] | None = None, record: Record | None = None) -> int:
-    """Search a sample again, and print what differs."""
+    """Make a sample of the searches again, and print the first difference. Return the exit code."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="the seed that chooses the searches (default: 1)")
-    parser.add_argument("--seconds", type=float, default=15.0, help="the processor time after which no search begins")
-    parser.add_argument("--searches", type=int, help="the number of searches, instead of a time")
+    parser.add_argument("--seed", type=int, default=1, help="the seed for the order of the searches (default: 1)")
+    parser.add_argument("--seconds", type=float, default=15.0, help="processor seconds after which no search begins")
+    parser.add_argument("--searches", type=int, help="how many searches to make, whatever time they take")
     options = parser.parse_args(arguments)
     try:
         record = Record() if record is None else record

@@ -1,9 +1,10 @@
-"""The tables of the atlas: the cases in each table, and their answers in an operator's words.
+"""The tables of the atlas: the cases (combinations of settings) in each table, and their answers in an operator's
+words.
 
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
-Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what
-an election loses, so the cases of one table do not multiply those of another.
+Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what an
+election loses, so the cases of one table do not multiply those of another.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Asked = Mapping[Question, Finding | None]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of answers."""
+    """A column of answers: the question that they answer, and its heading."""
 
     topic: Topic
     heading: str
@@ -58,7 +59,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Kind:
-    """A table."""
+    """A table: its file and texts, the settings that vary in it, and its columns of answers."""
 
     file: str
     title: str
@@ -72,7 +73,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Line:
-    """A case of these releases; for each column its questions with their findings."""
+    """A case in a group of releases; for each column, its questions with their findings."""
 
     releases: str
     case: Case
@@ -81,7 +82,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table with its cases, the newest releases first."""
+    """A table with all its cases, the newest releases first."""
 
     kind: Kind
     lines: Sequence[Line]
@@ -149,7 +150,7 @@ KINDS = (TOPICS, PRODUCERS, TRANSACTIONS)
 
 
 def sheets(clusters: Sequence[ReleasedCluster], answers: Answers) -> list[Sheet]:
-    """The tables, each with its lines."""
+    """Return the tables, each with a line for every case."""
     return [Sheet(kind, list(_lines(kind, clusters, answers))) for kind in KINDS]
 
 
@@ -176,7 +177,7 @@ def _findings(column: Column, case: Case, defects: Sequence[Failure], answers: A
 
 
 def _known(kind: Kind, cluster: ReleasedCluster) -> list[Failure]:
-    """The known failures of a release whose settings vary in a table."""
+    """The known failures of a release that belong to a table, because the settings that they need vary there."""
     return [
         failure
         for failure in failures()
@@ -190,7 +191,7 @@ def _about(failure: Failure) -> Question:
 
 @cache
 def sheet_of(question: Question) -> Kind:
-    """The table that varies the settings that a question about a known failure reads."""
+    """The table in which the settings vary that a question about a known failure reads."""
     read = read_by(question)
     if "transactions" in read:
         return TRANSACTIONS
@@ -212,8 +213,8 @@ def _is_possible(kind: Kind, case: Case) -> bool:
 
 
 def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str, ReleasedCluster]]:
-    """The groups of releases with the same behaviour and the same known defects, the newest first: the name of each
-    group, and its newest release."""
+    """Return the groups of releases with the same behaviour and the same known failures, the newest first: the name of
+    each group, and its newest release."""
     groups: dict[object, list[ReleasedCluster]] = {}
     for cluster in reversed(clusters):
         if kind is TRANSACTIONS and not cluster.transactions:
@@ -227,8 +228,9 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
-    """The releases of a group, from the oldest to the newest, for each mode. A range contains every release of its mode
-    between its two ends. The mode is named only if releases of the range also exist in the other mode."""
+    """The name of a group: its releases from the oldest to the newest, for each mode (ZooKeeper, KRaft). A range
+    contains every release of its mode between its two ends. The mode is named only if releases of the range also exist
+    in the other mode."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -252,7 +254,7 @@ def _range(releases: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class SettingColumn:
-    """A setting as a column."""
+    """A column with the values of a setting, or with the releases."""
 
     name: str
     """The name of the setting in the address of a page."""
@@ -288,13 +290,13 @@ SETTINGS = (
 
 
 def settings_of(names: Sequence[str]) -> tuple[SettingColumn, ...]:
-    """The columns of a table: the releases, and the settings with these fields of a `Case`."""
+    """Return a table's columns before the answers: the releases, and the settings with these fields of a `Case`."""
     by_field = {setting.field: setting for setting in SETTINGS}
     return (RELEASES, *(by_field[name] for name in names))
 
 
 def values_of(setting: SettingColumn, lines: Sequence[Line]) -> list[str]:
-    """The values of a setting: releases in the order of the lines, numbers in order, anything else after them."""
+    """The values of a setting in these lines: releases in the order of the lines, then numbers, then other texts."""
     values = list(dict.fromkeys(setting.of(line) for line in lines))
     if setting is RELEASES:
         return values
@@ -307,7 +309,7 @@ ALLOWED = "your settings allow this"
 
 
 class Grave(IntEnum):
-    """How grave an answer is, the worst first."""
+    """How grave an answer is, the worst first; the pages have a colour for each of these."""
 
     BROKEN = 0
     ALLOWED = 1
@@ -341,7 +343,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Say the answer to a question other than those about brokers that are down and about known defects."""
+    """Return an answer in words, to any question except those about brokers that are down and known failures."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -366,7 +368,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Say with how many brokers down something works: for every set of so many, and for how many larger sets."""
+    """Return in words with how many brokers down writes or reads work, whichever brokers these are; and if they work
+    with one broker more, for how many sets of brokers."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -389,7 +392,7 @@ def available(findings: Asked) -> Words:
 
 
 def survived(findings: Asked) -> Words:
-    """Say how many brokers can be lost, whichever they are; questions are about 1, 2, ... lost brokers."""
+    """Return in words how many brokers can be lost, whichever they are; `findings` are about 1, 2, ... lost brokers."""
     if not findings:
         return NOT_ASKED
     lost = 0
@@ -419,7 +422,7 @@ def _works(most: int) -> str:
 
 @dataclass(frozen=True)
 class Exposures:
-    """The known failures of a case's release, by their names."""
+    """The known failures of a release by their names, sorted by whether a case is exposed to them."""
 
     defects: tuple[str, ...]
     """The failures to which the case is exposed."""
@@ -436,7 +439,7 @@ class Exposures:
 
 
 def exposures(findings: Asked) -> Exposures:
-    """Sort the findings about known failures that concern a case."""
+    """Sort the findings about known failures by whether the case is exposed."""
     recorded = {question.name: finding for question, finding in findings.items() if finding is not None}
     fails = [name for name, finding in recorded.items() if is_exposed(named(name), finding)]
     unsearched = [name for name, finding in recorded.items() if finding.word is Word.NOT_APPLICABLE]
@@ -456,7 +459,7 @@ def exposures(findings: Asked) -> Exposures:
 
 
 def said_of(sorted_out: Exposures) -> Words:
-    """Say to how many known defects a case is exposed, without those that need a loss of power or of a disk."""
+    """Return in words to how many known failures a case is exposed, without those that need a loss of power or disk."""
     if sorted_out.defects:
         others = f"; {len(sorted_out.open)} not decided" if sorted_out.open else ""
         return Words(Grave.BROKEN, f"exposed to {counted(len(sorted_out.defects), 'known defect')}{others}")
@@ -475,7 +478,7 @@ def said_of(sorted_out: Exposures) -> Words:
 
 @dataclass(frozen=True)
 class Cell:
-    """One answer: its words, the page that shows it, names of known failures, and a remark with further names."""
+    """One answer: its words, the address of its page, known failures by name, and a remark with further failures."""
 
     words: Words
     address: str
@@ -485,7 +488,7 @@ class Cell:
 
 
 class Status(Enum):
-    """The answer of a row as a whole, the worst first, by its name in an address."""
+    """The answer of a row as a whole, the worst first; each value is its name in the address of a page."""
 
     FAILS = "can-fail"
     DEFECTS = "defects"
@@ -494,8 +497,8 @@ class Status(Enum):
 
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
-    """The answer of a row as a whole: whether the settings permit a failure, a known defect breaks a promise, or an
-    answer is open. A broken promise is attributed to the release's known defects, if the case is exposed to one."""
+    """The answer of a row as a whole: whether the settings permit a failure, a known failure breaks a promise, or an
+    answer is undecided. A broken promise counts as that of a known failure, if the case is exposed to one."""
     deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
@@ -508,8 +511,8 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
 @dataclass(frozen=True)
 class Row:
-    """Cases with the same answers: all combinations of `values`, which has for each setting the set of its values as
-    text. Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them."""
+    """Cases with the same answers. `values` has, for each setting, the set of its values as text; the cases are all
+    combinations of these that exist: a min.insync.replicas above the replicas, for example, does not."""
 
     status: Status
     values: tuple[frozenset[str], ...]
@@ -518,7 +521,7 @@ class Row:
 
 
 def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[[Line], tuple[Cell, ...]]) -> list[Row]:
-    """The rows, the worst first; equally bad rows are in the order of their settings."""
+    """Join lines with equal answers to rows, the worst first; equally bad rows are in the order of their settings."""
     lines, rows = sheet.lines, []
     for line in lines:
         cells = cells_of(line)
@@ -553,7 +556,7 @@ def _joined(rows: Iterable[Row], place: int) -> list[Row]:
 
 
 class Spelling:
-    """Writes the values of rows as text: `any` where a row has every value of a setting."""
+    """Writes the values of rows as text: `any` where a row has every value of a setting that is possible."""
 
     def __init__(self, lines: Sequence[Line], settings: Sequence[SettingColumn]) -> None:
         self.order = [values_of(setting, lines) for setting in settings]
@@ -565,8 +568,8 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """The row with more values: a setting that has every value which occurs with the row's numbers of replicas gets
-        all other values as well, so that rows with other numbers of replicas can join the row."""
+        """Add values to a row: a setting that has all values that occur with the row's numbers of replicas gets every
+        value of the table, so that rows with other numbers of replicas can join the row."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
         return replace(
@@ -578,7 +581,7 @@ class Spelling:
         )
 
     def _possible(self, row: Row) -> list[set[str]]:
-        """For each setting the values that occur with the row's numbers of replicas."""
+        """For each setting, the values that occur together with the row's numbers of replicas."""
         numbers = list(self._of_replicas) if self._place is None else row.values[self._place]
         possible = [set().union(*values) for values in zip(*map(self._of_replicas.__getitem__, numbers), strict=True)]
         if self._place is not None:
@@ -586,7 +589,7 @@ class Spelling:
         return possible
 
     def texts(self, row: Row) -> list[str]:
-        """The text of each setting: `any` if the row has every value that occurs with its numbers of replicas."""
+        """The text for each setting: its values, or `any` for all that occur with the row's numbers of replicas."""
         texts = []
         for order, values, possible in zip(self.order, row.values, self._possible(row), strict=True):
             shown = [value for value in order if value in values and value in possible]
@@ -594,7 +597,7 @@ class Spelling:
         return texts
 
     def masks(self, row: Row) -> list[int]:
-        """The values of each setting as a number: bit N for the value N in the order of the filter."""
+        """The values of each setting as a number: bit N is set for the value at position N of its filter."""
         return [
             sum(1 << number for number, value in enumerate(order) if value in values)
             for order, values in zip(self.order, row.values, strict=True)
@@ -606,7 +609,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Cells:
-    """Makes the cells of lines, and keeps the pages to which the cells link."""
+    """Makes the cells of lines, and collects the pages to which the cells link."""
 
     histories: Histories
     searches: Searches
@@ -648,7 +651,7 @@ class Cells:
 
 
 def _remark(column: Column, finding: Finding) -> str:
-    """A remark on the answer: that it was derived, which of several promises is broken, or why there is no answer."""
+    """The remark on an answer: that a rule derived it, which of several promises is broken, or why it is missing."""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}"
     if column.topic is Topic.TRANSACTIONS and finding.fails:

@@ -1,19 +1,19 @@
 """The settings in effect for producers, consumers and transactions: defaults that depend on other settings, and
 combinations that Kafka refuses.
 
-Kafka refuses them in KafkaProducer, in ProducerConfig and in the coordinator.
+KafkaProducer, ProducerConfig and the coordinator refuse these combinations.
 
 A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight. If
-idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if it was requested,
+idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if a file requests it,
 the client refuses the conflicting setting.
 
-The fact sheet of the models says nothing about two kinds of values of auto.offset.reset: `smallest` and `largest`,
-words of the old Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106).
+The fact sheet of the models leaves out two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
+old Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106).
 
 The coordinator refuses a transaction.timeout.ms that is not above 0, or above the brokers' transaction.max.timeout.ms
-(TransactionStateManager.validateTransactionTimeoutMs). It is not compared with delivery.timeout.ms.
-An upgraded cluster is taken to have transaction.version=0 as long as its metadata.version is older than 4.0.
-transaction.partition.verification.enable=false beside transaction.version=2 is not searched.
+(TransactionStateManager.validateTransactionTimeoutMs); it does not compare the time-out with delivery.timeout.ms. An
+upgraded cluster is assumed to have transaction.version=0 as long as its metadata.version is older than 4.0.
+transaction.partition.verification.enable=false together with transaction.version=2 is not searched.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DEFAULT_GIVES_WAY_SINCE = ("3.0.1", "3.1.1", "3.2")
 
 @dataclass(frozen=True)
 class Producer:
-    """The settings in effect for a producer."""
+    """The settings in effect for a producer, given or by default."""
 
     acks: Setting[str]
     retries: Setting[int]
@@ -65,7 +65,7 @@ class Producer:
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
-    """Return the producer with these settings. Raises PropertiesError if Kafka refuses the settings."""
+    """Return the settings in effect for the producers. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions.release, Role.PRODUCER)
     idempotence, wants = rules.idempotence()
     acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key; an absent value becomes `needed` (None: any), which the setting `wants` needs."""
+        """Return the value of a key; if it is not given, `wants` (a setting) makes it `needed`, unless that is None."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
@@ -140,9 +140,11 @@ class _Rules(RoleSettings):
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
-        """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id.
+        """Return whether idempotence is on by default: a conflicting setting disables it, or is refused with a
+        transactional.id.
 
-        Since 4.0 too many requests in flight are refused, also if another setting disables it (KAFKA-17927)."""
+        Since 4.0 too many requests in flight are refused, even if another setting disables idempotence (KAFKA-17927).
+        """
         obstacles = list(self._obstacles())
         for given, need, cure in obstacles:
             if given.key == IN_FLIGHT and self.release.has("4.0"):
@@ -158,7 +160,7 @@ class _Rules(RoleSettings):
         return _idempotence(False, f"disabled because of {given.spelled} in {given.source}")
 
     def _obstacles(self) -> Iterator[tuple[GivenSetting, str, str]]:
-        """Yield the given settings that conflict with idempotence, each with what idempotence needs, and the cure."""
+        """Yield given settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
             yield retries, "retries above 0", "leave retries out"
@@ -177,7 +179,7 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return the delivery timeout (since 2.1), if given. Raises PropertiesError if it is shorter than a request."""
+        """Return delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is shorter than a request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -222,7 +224,7 @@ CLIENT_KEYS = (
 
 @dataclass(frozen=True)
 class Consumer:
-    """The settings in effect for a consumer."""
+    """The settings in effect for a consumer, given or by default."""
 
     isolation_level: Setting[str]
     offset_reset: Setting[str]
@@ -252,7 +254,7 @@ class Consumer:
 
 
 def read_consumer(settings: Settings, versions: Versions) -> Consumer:
-    """Return the consumer with these settings. Raises PropertiesError if Kafka refuses the settings."""
+    """Return the settings in effect for the consumers. Raises PropertiesError if Kafka refuses the settings."""
     own = RoleSettings(settings, versions.release, Role.CONSUMER)
     is_given = any(
         setting.role is Role.CONSUMER and knows(versions.release, setting.role, setting.key) for setting in settings
@@ -328,7 +330,7 @@ _FIRST_WITH_TV2 = "4.0"
 
 @dataclass(frozen=True)
 class Transactions:
-    """The generation of the model `transactions` for a cluster, and its configuration entries."""
+    """How a cluster's transactions are searched: a generation of the model `transactions`, and its entries."""
 
     protocol: str
     values: Mapping[str, int]
@@ -347,12 +349,12 @@ class Transactions:
 
     @property
     def entries(self) -> dict[str, str]:
-        """The generation as the entry `protocol`, and the other entries, as on the command line."""
+        """The generation (as `protocol`) and the other entries of the model, as text, by name."""
         return {"protocol": self.protocol} | {name: Verification(value).name for name, value in self.values.items()}
 
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
-    """Return the transactions of a producer with a transactional.id. Raises PropertiesError if they are refused."""
+    """Return how transactions are searched. Raises PropertiesError if Kafka refuses their settings."""
     release = versions.release
     producers, brokers = (RoleSettings(settings, release, role) for role in (Role.PRODUCER, Role.BROKER))
     timeouts, (log, why_none_begins) = _timeout(producers, brokers), _transaction_log(brokers)
@@ -382,7 +384,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
-    """Return what is assumed of transaction.version; only clients of 4.0 or newer use 2 (KIP-890)."""
+    """Return the assumption about transaction.version, as text; only clients of 4.0 or newer use 2 (KIP-890)."""
     if not has_tv2:
         return "" if is_given else f"{TRANSACTION_VERSION}={level.value}, {level.source}"
     clients = f"clients of {_FIRST_WITH_TV2} or newer, without which {TRANSACTION_VERSION}=2 has no effect"
@@ -390,7 +392,7 @@ def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
 
 
 def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting[Any]]:
-    """Yield the time-out of transactions and its limit, if given. Raises PropertiesError if they are refused."""
+    """Yield transaction.timeout.ms and its limit, if given. Raises PropertiesError if the time-out is not allowed."""
     timeout, most = producers.setting(TIMEOUT), brokers.setting(MOST_TIMEOUT)
     given, limit = producers.given(TIMEOUT), brokers.given(MOST_TIMEOUT)
     if not 0 < timeout.value <= most.value:
@@ -409,7 +411,7 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of the coordinators' log, and why nothing can be appended to that log, or None."""
+    """Return the given settings of __transaction_state, and why nothing can be appended to that topic, or None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

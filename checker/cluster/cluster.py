@@ -1,13 +1,12 @@
 """Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools.
 
-A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
-Whatever is assumed because the files do not give it is named.
+A topic's value takes precedence over the broker's. A setting that is not given has the default of the release. Every
+assumption that replaces a missing fact is listed.
 
-The min.insync.replicas that counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's
-value, else its own. With them a value at the level of the cluster always exists: Kafka writes it when the feature is
-turned on, from the static file of the active controller, 1 if the key is not there (ActivationRecordsGenerator,
-ConfigurationControlManager), and it takes precedence over the brokers' files. A value of one broker alone is refused
-(KAFKA-16540).
+Which min.insync.replicas counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's value,
+else its own. With them there is always a value for the whole cluster, which takes precedence over the brokers' files:
+Kafka writes it when the feature is turned on, from the static file of the active controller, 1 if the key is not there
+(ActivationRecordsGenerator, ConfigurationControlManager). A value of one broker alone is refused (KAFKA-16540).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ NO_REPLICAS_GIVEN = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The settings of a cluster, and of topics with equal settings, that matter for the safety of replication."""
+    """The settings that matter for the safety of replication, of a cluster and of those topics that agree in them."""
 
     kafka_version: Setting[Version]
     """The release of the brokers, given or assumed."""
@@ -122,7 +121,7 @@ def read_clusters(
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
-    """Yield a remark for each setting that counts, and that the files of some brokers or clients do not give."""
+    """Yield a remark for each setting that counts, but that some of the files of brokers or clients do not give."""
     sources = {setting.source for cluster in clusters for setting in cluster.understood}
     for given in settings:
         if given.source + given.note in sources and (others := settings.lacking(given)):
@@ -138,7 +137,7 @@ def _cluster(
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
 ) -> Cluster:
-    """Return the cluster of topics that agree in their settings; without topics, that of the files."""
+    """Return the `Cluster` for topics that agree in their settings; if there are no topics, that of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*files, *of_topic, *description.brokers])
     versions = read_versions(settings, *given_versions, description.evidence)
@@ -210,14 +209,15 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of a topic's line that would show min.insync.replicas if it were not the default; else None.
-    kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper, before 3.0)."""
+    """Return the place of the topic's line, if kafka-topics would show a min.insync.replicas there that is not the
+    default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper,
+    before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
 
 def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
-    """Return, for the keys whose default counts, why the values that the files give do not."""
+    """Return, for each key whose default counts although files give a value, why the given value does not count."""
     hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
     if settings.controllers:
         why = "KRaft controllers act on it, and none of their files gives it"
@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield the settings that show who keeps the metadata, and how; the agreed version has a line of its own."""
+    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft); the agreed version is shown elsewhere."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode
@@ -240,7 +240,7 @@ def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains a value."""
+    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains values."""
 
     keys: Keys
     meaning: Callable[[Any], str]
@@ -303,8 +303,8 @@ class LeastIsr:
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
-    """Return the value that counts; `shown_default` is the place of a line of kafka-topics that would show another
-    value than the default. Raises PropertiesError if two values cannot both be true."""
+    """Return the value that counts. `shown_default` is the line where kafka-topics would show min.insync.replicas if it
+    were not the default, or None. Raises PropertiesError if two values cannot both be true."""
     if (of_topic := settings.get(*OF_TOPIC)) is not None:
         return _given(of_topic)
     if shown_default is not None:
@@ -320,7 +320,7 @@ def _least_isr_means(value: int) -> str:
 
 
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
-    """Return the default: kafka-topics would show another value, also if the topic inherited it."""
+    """Return the default, because kafka-topics would show any other value, even an inherited one."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
     other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""
@@ -331,7 +331,7 @@ def _of_described_topic(settings: Settings, versions: Versions, place: str) -> L
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
-    """Return the value at the level of the cluster, which takes precedence over the values in the brokers' files."""
+    """Return the value for the whole cluster, which takes precedence over the values in the brokers' files."""
     by_layer = {setting.layer: setting for setting in settings.every(*OF_BROKER)}
     dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
     if dynamic and running and dynamic.value != running.value:
@@ -357,7 +357,7 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
 
 
 def _of_controllers(settings: Settings, versions: Versions, hides: str) -> LeastIsr:
-    """Return the value that the active controller wrote: it may be any of the controllers."""
+    """Return the value that the active controller wrote for the cluster: that may be any of the controllers."""
     given = [setting for setting in settings.every(*OF_BROKER) if settings.is_of_controllers(setting)]
     if other := next((setting for setting in given if setting.value != given[0].value), None):
         raise PropertiesError(
@@ -409,7 +409,7 @@ def _assumptions(
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption; `of_brokers` are the settings beside min.insync.replicas of a broker's file."""
+    """Yield a line for each assumption; `of_brokers` are settings of brokers' files, without min.insync.replicas."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -439,7 +439,7 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield a line for each kind of missing file (the topic's, the brokers'), with the defaults assumed instead."""
+    """Yield whose file is missing (the topic's, the brokers'), each with the defaults that are assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

@@ -1,8 +1,9 @@
 """Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
 Kafka 0.10 to 4.1.
 
-A file may contain several outputs; - is standard input. Lines about users and clients, and warnings of the tools, are
-skipped; any other line is an error. An incomplete last line, as in a file that was cut off, is left out, and reported.
+A file may contain several outputs; the file name - is standard input. Lines about users and clients, and warnings of
+the tools, are skipped; any other line is an error. If a file was cut off, its incomplete last line is left out, and
+reported.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
 
 @dataclass(frozen=True)
 class Partition:
-    """A described partition. Brokers are given by their ids."""
+    """A partition as kafka-topics describes it. Brokers are given by their ids."""
 
     topic: str
     number: int
@@ -61,24 +62,24 @@ class Partition:
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas after a reassignment under way."""
+        """The replicas that the partition has after its reassignment, if one is under way."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
     def reassigned(self) -> Mapping[str, str]:
-        """The fields of a reassignment under way that name brokers, as they are printed."""
+        """The fields that name brokers in a reassignment under way, by label, as kafka-topics prints them."""
         fields = {ADDING: self.adding, REMOVING: self.removing}
         return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
 
     @property
     def name(self) -> str:
-        """The name of the partition in Kafka's log lines."""
+        """The name of the partition as in Kafka's log lines: TOPIC-NUMBER."""
         return f"{self.topic}-{self.number}"
 
 
 @dataclass
 class Contents:
-    """The parsed contents of all described files."""
+    """What all files with outputs of Kafka's tools contain, before topics and brokers are put together."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -147,7 +148,7 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
+    """Reads one file line by line into `Contents`; a heading of kafka-configs is for the settings below it."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
@@ -157,7 +158,7 @@ class Reader:
         self.has_heading = False
 
     def read(self, lines: Sequence[str]) -> None:
-        """Read every line. Raises PropertiesError for an unknown line, and if the file describes nothing."""
+        """Read every line. Raises PropertiesError for an unknown line, or if the file does not describe anything."""
         count = len(lines)
         is_empty, is_cut = True, False
         for self.line, line in enumerate(lines, start=1):
@@ -176,7 +177,7 @@ class Reader:
             raise PropertiesError(f"{self.path}: {state}; give the output of {_COMMANDS}")
 
     def _read(self, line: str) -> bool:
-        """Read a line, and return whether it describes anything."""
+        """Read a line, and return whether it describes a part of the cluster."""
         labels = _fields(line)
         if "PartitionCount" in labels:
             self._topic(labels)
@@ -191,7 +192,7 @@ class Reader:
         return True
 
     def _is_beginning(self, line: str) -> bool:
-        """Whether a line can be the beginning of one that a tool prints, in a file with whole lines."""
+        """Whether a line may be cut off: it begins like a line of a tool, and whole lines come before it."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
         return bool(self.contents.topics or any(self.contents.brokers.values())) and (
@@ -199,9 +200,9 @@ class Reader:
         )
 
     def _leave_out_the_end(self, line: str) -> None:
-        """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
-        in its middle, and the ISR may name more brokers. If only the last line break is missing, the line stays. But a
-        topic's own line is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
+        """Leave out a last line that looks whole but has no line break, if the topic has more partitions: the file is
+        cut off, and the ISR may name more brokers. If only the line break is missing, the line stays. But a topic's own
+        line is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
         partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
@@ -274,8 +275,8 @@ class Reader:
                 raise self._error(f"broker {broker} is in {where}, but not a replica")
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers. Kafka
-        keeps no broker in both the ISR and the ELR; but both fields may name brokers that are not replicas."""
+        """Return the brokers in Elr and in LastKnownElr; note whether the line has these fields, and whether they name
+        brokers. Kafka keeps no broker in both the ISR and the ELR; but both may name brokers that are not replicas."""
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for broker in available.get("Elr", ()):
@@ -356,7 +357,7 @@ class Reader:
     # kafka-features
 
     def _feature(self, line: str) -> bool:
-        """Read the level of a feature of the cluster, of which only some matter for replication."""
+        """Read the level of a feature, if it matters for replication. Return whether the line is about a feature."""
         feature = _FEATURE.fullmatch(line)
         if feature is None:
             return False
@@ -391,7 +392,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether the first line of a file, apart from noise, is that of one of Kafka's tools. Raises PropertiesError."""
+    """Whether the first line of a file, after warnings, is that of one of Kafka's tools. Raises PropertiesError."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -417,7 +418,7 @@ MOST_LISTED = 5
 
 @dataclass(frozen=True)
 class DescribedTopic:
-    """A topic as the output describes it."""
+    """A topic as the outputs of the tools describe it: its settings and partitions."""
 
     name: str
     properties: tuple[Property, ...]
@@ -431,13 +432,13 @@ class DescribedTopic:
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """The settings without their places: topics that agree in them share an answer."""
+        """The settings without the places that give them: topics that agree in their settings share an answer."""
         return tuple((line.key, line.value) for line in self.properties)
 
 
 @dataclass(frozen=True)
 class Described:
-    """The contents of the described files: all topics, in the order of their names, and the brokers."""
+    """The topics, in the order of their names, and the brokers that the outputs of the tools describe."""
 
     topics: tuple[DescribedTopic, ...] = ()
     brokers: tuple[Section, ...] = ()
@@ -518,7 +519,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what the output lacks, and on which partitions of a topic an answer is about if they differ."""
+    """Yield remarks: what the output lacks; and for which partitions the answer is, if those of a topic differ."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:
@@ -571,9 +572,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what the outputs show of the release: that of kafka-features, and of the other outputs the newest (a
-    TopicId is printed since 2.8, Elr since 3.8). Only KRaft brokers send ELRs (DescribeTopicPartitions), and all
-    brokers since 4.0 are KRaft brokers; for others, or if topics are described by their ids, the tool prints N/A."""
+    """Yield what the outputs show of the release. For kafka-features that is the versions it supports; of kafka-topics
+    the newest sign counts (a TopicId is printed since 2.8, Elr since 3.8). Only KRaft brokers send ELRs
+    (DescribeTopicPartitions), as are all brokers since 4.0; otherwise, or for topics described by id, the tool prints
+    N/A."""
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")

@@ -4,8 +4,8 @@ If a cluster is not modelled, only the nearest generation can be searched. The m
 its own.
 
 A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has the
-generation of the last release before it that replicates otherwise. What does not depend on the release alone is a row
-of _RULES: a repair in several branches, a metadata.version, or a feature.
+generation of the last release up to it that changed replication. Some behaviour does not depend on the release alone,
+but on a repair in several branches, a metadata.version, or a feature: each is an entry of _RULES.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 
 
 def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
-    """Return the generation of a cluster with ZooKeeper, and in words how the cluster differs."""
+    """Return the generation of a cluster with ZooKeeper, and in words how the cluster differs from the generation."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
@@ -252,7 +252,7 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
-    """Return whether the controller keeps eligible leader replicas, and why. Raises PropertiesError."""
+    """Return whether the controllers keep eligible leader replicas, with the source. Raises PropertiesError."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
     if given and given.value and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(
@@ -291,8 +291,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
 
 
 def transactions_generation(release: Version, level: int) -> str:
-    """Return the generation of the model `transactions`, also for a release with ZooKeeper; `level` is the level of
-    transaction.version. 1 changes only how the coordinator's records are written."""
+    """Return the generation of the model `transactions`, also for a release with ZooKeeper. Of the levels of
+    transaction.version, 1 changes only how the coordinator's records are written."""
     generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
     return next((generation for first, generation in generations if release.has_patch(first)), generations[-1][1])
 
@@ -310,8 +310,8 @@ def has_new_epochs(level: int) -> bool:
 def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
-    """Return the keys that determine the record format, and why other keys do not; the first given key decides.
-    Raises PropertiesError for a format with which a broker would not start."""
+    """Return the keys that determine the record format, of which the first given key decides; and why other keys do
+    not. Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
     if versions.has_kraft or agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(
@@ -344,7 +344,7 @@ _WITH_EPOCHS = 2
 
 
 def _record_version(version: Version) -> int:
-    """Return Kafka's RecordVersion; 2 is the first one with leader epochs."""
+    """Return Kafka's RecordVersion (0, 1, 2) of a version; records have leader epochs from 2 on."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 

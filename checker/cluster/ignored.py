@@ -1,6 +1,6 @@
 """The settings that the answer ignores, with the reasons: no given setting is ignored silently.
 
-Of several values of one setting, those that do not count are ignored as well.
+If a setting has several values, the values that do not count are ignored as well.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Ignored:
 
     @property
     def may_matter(self) -> bool:
-        """Whether the setting that was probably meant, or the mechanism that is not modelled, may change the answer."""
+        """Whether the answer may change: the setting was probably misspelt, or its mechanism is not modelled."""
         return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _MAY_MATTER)
 
 
@@ -132,9 +132,9 @@ def read_ignored(
     reasons: Mapping[tuple[Role, str], str],
     hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
-    """Yield the given settings on which the answer does not depend. `winners` has, for each key that the answer uses if
-    this version of Kafka has it, the given setting that counts; `reasons` says, for certain keys, why they have no
-    effect on the answer; `hidden` says, for keys whose default counts, why no given value does."""
+    """Yield the given settings that the answer ignores. `winners` has, for each key that the answer uses, the given
+    setting that counts; `reasons` says, for certain keys, why they have no effect on the answer; `hidden` says, for
+    keys whose default counts, why a given value does not."""
     for given in settings:
         key = given.role, given.key
         winner = winners.get(key) if knows(versions.release, *key) else None
@@ -189,8 +189,8 @@ def _why_unknown(given: GivenSetting, versions: Versions) -> str:
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that is spelt nearly like a key, perhaps with capitals, another separator, or
-    the name of a client before it; empty if no setting is spelt so, or if the key is a setting itself."""
+    """Return the setting of some release that a misspelt key probably means: the key may have capitals, another
+    separator, or the name of a client before it. Empty if no setting is near, or if the key is itself a setting."""
     names = sorted({name for role in Role for name in keys_of(role)})
     if key in names:
         return ""

@@ -164,7 +164,7 @@ BY_DURATION = "by_duration:"
 
 
 def _one_of(values: Mapping[str, Any], otherwise: str, *, any_case: bool = False) -> Callable[[str], Any]:
-    """Return a reader of one of these words; `otherwise` says what is wrong with any other word, and the cure."""
+    """Return a reader that turns a word into its value; `otherwise` is the message for other words, with the cure."""
 
     def read(text: str) -> Any:
         word = text.lower() if any_case else text
@@ -176,7 +176,7 @@ def _one_of(values: Mapping[str, Any], otherwise: str, *, any_case: bool = False
 
 
 def _whole(least: int, example: int) -> Callable[[str], int]:
-    """Return a reader of whole numbers that a Java int can hold."""
+    """Return a reader of whole numbers, from `least` to the greatest Java int; `example` is for the message."""
 
     def read(text: str) -> int:
         if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
@@ -188,7 +188,7 @@ def _whole(least: int, example: int) -> Callable[[str], int]:
 
 
 def _read_offset_reset(text: str) -> str:
-    """Read `auto.offset.reset`, which must be in lower case; smallest and largest are words of the old consumer."""
+    """Read `auto.offset.reset`, in lower case; smallest and largest are values of the old Scala consumer."""
     if text not in ("earliest", "latest", "none", "smallest", "largest") and not text.startswith(BY_DURATION):
         raise ValueError(f"{quoted(text)} is not a policy for offsets; write earliest, latest or none")
     return text
@@ -204,7 +204,7 @@ def _read_process_roles(text: str) -> frozenset[str]:
     """Read the roles of a process in a KRaft cluster; an empty text, as with ZooKeeper, has no roles."""
     roles = [role.strip() for role in text.split(",")] if text else []
     if not {*roles} <= {"broker", "controller"} or len(roles) > len({*roles}):
-        raise ValueError(f"{quoted(text)} names no roles of a process; write broker, controller or broker,controller")
+        raise ValueError(f"{quoted(text)} is no list of process roles; write broker, controller or broker,controller")
     return frozenset(roles)
 
 
@@ -255,7 +255,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 class Layer(IntEnum):
-    """The origin of a setting; the last one takes precedence."""
+    """Where a setting comes from; if several layers have a key, the highest layer takes precedence."""
 
     CONTROLLER = 0
     """The file of a process that is only a controller."""
@@ -357,7 +357,7 @@ _NOT_READ = "which isrcheck does not read yet"
 
 
 def file_section(role: Role | None, path: Path) -> Section:
-    """Read a property file as a section. Raises PropertiesError, also for another shape of file or another dialect."""
+    """Read a property file. Raises PropertiesError, also if it is YAML or the like, or a file of another client."""
     _refuse_shape(path, read_text(path))
     properties = tuple(read_properties(path))
     _refuse_dialect(properties, role)
@@ -384,7 +384,7 @@ _BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
 
 
 def _refuse_shape(path: Path, text: str) -> None:
-    """Refuse a file that is not a property file: nested entries would be read as other keys."""
+    """Refuse a file that is XML, YAML, JSON or the like: its nested entries would be read as other keys."""
     lines = [line for line in LINE_END.split(text) if line.strip() and line.lstrip()[0] not in "#!"]
     first = lines[0].strip() if lines else ""
     shape = ""
@@ -406,7 +406,7 @@ def _refuse_shape(path: Path, text: str) -> None:
 
 
 def _is_yaml(lines: Sequence[str]) -> bool:
-    """Whether a line has a key without a value, and the next line is a part of it; or the file begins as YAML does."""
+    """Whether a file is YAML: it begins with ---, or a key without a value has a nested entry in the next line."""
 
     def is_part(following: str, line: str) -> bool:
         depth, own = (len(text) - len(text.lstrip(" ")) for text in (following, line))
@@ -422,7 +422,7 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file by the first key that shows whose it is; for a container or a framework, by one that counts."""
+    """Refuse a file of another client, a container or a framework; the message shows a key that counts, if any."""
     of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
         counts = next((line for line in properties if _of_java(line) in READERS), None)
@@ -451,12 +451,12 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
             example = _spelled(key, line.value if key in line.key.replace("-", ".") else "")
             raise PropertiesError(
                 f"{line.place}: {printable(line.key)}={shown(line.key, line.value.strip())} is a setting of {whose},"
-                f" {_NOT_READ}; give {example} and what else counts {_OWN_FILE}"
+                f" {_NOT_READ}; give {example} and the other settings {_OWN_FILE}"
             )
     if role in _CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
         raise PropertiesError(
             f"{properties[0].place}: Kafka's Java clients have neither {printable(properties[0].key)} nor any other key"
-            f" of this file; give what counts, such as acks, {_OWN_FILE}"
+            f" of this file; give its settings, such as acks, {_OWN_FILE}"
         )
 
 
@@ -466,13 +466,13 @@ def _of_java(line: Property) -> str:
 
 
 def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """Refuse a file by one of its settings; `counts` is a setting on which the answer depends."""
+    """The error for a file of another client, shown by a setting; `counts` is a setting that the answer needs."""
     given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
     if counts is not None and counts is not line:
         same = f"{same} for {printable(counts.key)} ({counts.place})"
     return PropertiesError(
-        f"{line.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
+        f"{line.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and the other settings {_OWN_FILE}:"
         f" its defaults differ ({_DEFAULTS[dialect]})"
     )
 
@@ -490,7 +490,7 @@ def _variable(line: Property) -> str:
 
 
 def _of_variable(name: str) -> str:
-    """The key of Kafka that a variable sets; empty if it sets no such key."""
+    """The Kafka key that an environment variable sets; empty if it sets none."""
     words = name.lower().split("_")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")

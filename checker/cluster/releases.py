@@ -82,7 +82,7 @@ class Version:
         return self.numbers[len(self.release)] if len(self.numbers) > len(self.release) else None
 
     def is_newer_than(self, other: Version) -> bool:
-        """Whether this version is newer, by the numbers that both have: 0.10.2 is not newer than 0.10."""
+        """Whether this version is newer, by the leading numbers that both have: 0.10.2 is not newer than 0.10."""
         length = min(len(self.release), len(other.release))
         if self.release[:length] == other.release[:length] and self.internal is not None and other.internal is not None:
             return self.internal > other.internal
@@ -99,7 +99,7 @@ class Version:
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
         """Whether this version has a repair. `repaired` are the first releases with it, one for each branch, oldest
-        first: the repair is in later patches of these branches, and in every release after the last of them."""
+        first: later patches of these branches have the repair, and every release after the last of them."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)
@@ -107,8 +107,8 @@ class Version:
         )
 
     def is_affected(self, since: str, repaired: Sequence[str]) -> bool:
-        """Whether this version has a failure that came with `since` (empty: it was always there), and that was
-        repaired in `repaired`, as in `has_repair`."""
+        """Whether this version has a failure that came with the release `since` (empty: it was always there) and that
+        the releases `repaired` repair (see `has_repair`)."""
         return (not since or self.has_patch(since)) and not self.has_repair(repaired)
 
 
@@ -161,7 +161,7 @@ def version_of_metadata(text: str) -> Version:
 
 
 def _complete(text: str) -> Version:
-    """Parse a version whose release must be complete; without -IV it means the last internal version."""
+    """Parse a version whose release must be complete; without -IV it is the last internal version of the release."""
     version = version_of_binaries(text)
     if version.release > _NEWEST_RELEASE:
         return version
@@ -173,7 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return why a number above every release of Kafka is refused, and which release that distribution contains."""
+    """Return the message for a number above all releases, with the Kafka release that the distribution contains."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
@@ -223,7 +223,7 @@ def default(key: str, version: Version) -> str:
 
 
 class Role(Enum):
-    """The kind of process or object that a setting configures."""
+    """What a setting configures: a broker, a topic, a producer or a consumer."""
 
     BROKER = "broker"
     TOPIC = "topic"
@@ -407,7 +407,7 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
 
 
 def _read_new_keys() -> dict[Role, dict[str, str]]:
-    """For each role the first release of every key."""
+    """Return, for each role, its keys with the first release that has them."""
     groups: dict[str, list[str]] = {}
     first: dict[Role, dict[str, str]] = {role: {} for role in Role}
     for line in re.sub(r"\n +", " ", _NEW_KEYS).strip().splitlines():

@@ -1,10 +1,10 @@
 """The settings of a cluster, with their roles and places, from property files and the output of Kafka's tools.
 
-The user states the role of a file, or its keys determine it. A key that only one role has belongs to that role in every
-file (`acks` is always the producer's), so that one file can hold a topic's settings and its producers' `acks`.
-Two values of one key in one role are an error, unless the values are in different files, and each broker or client has
-its own value (broker.id, client.id, ...), or the answer does not depend on it (num.io.threads). Dynamic settings of
-brokers take precedence over their files.
+The user states the role of a file (broker, topic, producer, consumer), or its keys determine the role. A key that only
+one role has belongs to that role in every file (`acks` is always the producer's), so that one file can hold a topic's
+settings and its producers' `acks`. It is an error if a key has two values in one role, with two exceptions: values in
+different files are allowed if each broker or client has its own value (broker.id, client.id, ...), or if the answer
+does not depend on the key (num.io.threads). Dynamic settings of brokers take precedence over their files.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with its meaning, which comes before the remark that the setting may have."""
+        """Return the setting with its meaning in words, to which a remark of the setting is appended."""
         return replace(self, meaning=meaning + self.meaning)
 
 
 def default_of(release: Version) -> str:
-    """Return the source of a default."""
+    """Return the text that names the default of a release as the source of a value."""
     return f"Kafka {release}{_DEFAULT}"
 
 
@@ -112,12 +112,12 @@ class GivenSetting:
 
     @property
     def note(self) -> str:
-        """A remark if the file that gives the key is a file of another role; otherwise empty."""
+        """A remark if a file of another role gives the key; otherwise empty."""
         return "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The setting as a `Setting` that counts, with its remark as the meaning so far (see `Setting.means`)."""
+        """The `Setting` with this value, key and source; a remark is its meaning so far (see `Setting.means`)."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -126,7 +126,7 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 
 class Settings:
-    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other. `controllers` are
+    """All given settings of a cluster. Raises PropertiesError if two settings contradict each other. `controllers` are
     the files of processes that are controllers, `brokers_alone` those whose process.roles is only broker."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
@@ -144,7 +144,7 @@ class Settings:
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
     def _layer(self, section: Section) -> Layer:
-        """The layer of a section, after noting the roles of its process."""
+        """Return the layer of a section; note whether its process is a controller, or only a broker."""
         roles = next((line.value for line in section.properties if line.key == "process.roles"), "")
         is_broker, is_controller = "broker" in roles, "controller" in roles
         if is_controller:
@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether each member may have its own value: the key belongs to one member, or no answer depends on it."""
+        """Whether brokers or clients may differ in a key: it is their own (client.id), or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -163,7 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members whose files do not give a setting that others of their kind give, not even in a lower layer."""
+        """The members (brokers, clients) that lack a setting that others have; none if a lower layer gives it."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -174,13 +174,13 @@ class Settings:
         return iter(self._given.values())
 
     def every(self, role: Role, key: str) -> list[GivenSetting]:
-        """Return every given value of a key, of all layers and members."""
+        """Return all given values of a key, from all layers, brokers, topics and clients."""
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key, or None. If brokers or clients have different values, the first value
-        counts. In KRaft a broker's file does not decide the controllers' actions, nor a controller's file the brokers'
-        actions; without a controller's file, a broker's value counts for the controllers only if it is worse."""
+        """Return the setting in effect for a key, or None. If brokers or clients have different values, the first
+        counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what brokers do;
+        without a controller's file, a broker's value counts for the controllers only if it is worse."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]
@@ -191,7 +191,7 @@ class Settings:
         return max(values, key=lambda given: given.layer, default=None)
 
     def has_members(self, role: Role) -> bool:
-        """Whether files or outputs show the settings of members of a role, and not only those of the whole cluster."""
+        """Whether files or outputs show settings of single brokers or clients, not only those of the cluster."""
         return any(file_role is role and layer is not Layer.CLUSTER for file_role, layer in self._members)
 
     def is_of_controllers(self, setting: GivenSetting) -> bool:
@@ -209,9 +209,9 @@ _ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path | str) -> Role:
-    """Return the role that has most of a file's keys. If several roles have equally many of the keys, one key must
-    decide: a key that only one role has, or a key that only topics and brokers have (the file is then a topic's).
-    Raises PropertiesError if no key decides."""
+    """Return the role that has most of a file's keys. If several roles tie, one key must decide: a key that only one
+    role has, or a key that only topics and brokers have (the file is then a topic's). Raises PropertiesError if no key
+    decides."""
     known_by = [roles_that_know(line.key) for line in properties]
     count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
     best = [role for role in _ROLES_BY_PRECEDENCE if count[role] == max(count.values())]
@@ -259,14 +259,14 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
 
 @dataclass(frozen=True)
 class RoleSettings:
-    """The given settings of one role, read as one Kafka release reads them, and its defaults."""
+    """The settings of one role in one Kafka release: those that are given, and the defaults of the release."""
 
     settings: Settings
     release: Version
     role: Role
 
     def knows(self, key: str) -> bool:
-        """Whether this release has the key."""
+        """Whether the role has this key in this release."""
         return knows(self.release, self.role, key)
 
     def given(self, key: str) -> GivenSetting | None:

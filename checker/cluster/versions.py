@@ -2,8 +2,8 @@
 
 The version of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour. The version
 that the brokers have agreed on decides the rest: inter.broker.protocol.version with ZooKeeper, metadata.version with
-KRaft. If only one of the two is given, it is used for both. If none is given, the release is assumed to be the newest
-that fits everything else that is given.
+KRaft. If only one version is given, it is used for both. Without any, the release is assumed to be the newest that fits
+everything else that the files and options give.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the output of a tool shows, and which releases show it."""
+    """What the output of a tool shows of the brokers' release and mode, and which releases show it."""
 
     shown: str
     since: str | None = None
@@ -93,7 +93,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions and the mode of a cluster."""
+    """The versions of a cluster, and its mode: whether ZooKeeper or KRaft controllers keep the metadata."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
@@ -122,12 +122,12 @@ class Versions:
 
     @property
     def protocol_key(self) -> str:
-        """The key of the version that the brokers have agreed on."""
+        """The key of the agreed version: metadata.version or inter.broker.protocol.version."""
         return METADATA_VERSION[1] if self.has_kraft else INTER_BROKER_PROTOCOL[1]
 
     @property
     def ignored(self) -> Mapping[tuple[Role, str], str]:
-        """The keys of versions that do not count in this mode, with the reasons."""
+        """The keys of versions that have no effect in this mode (ZooKeeper, KRaft), each with the reason."""
         return {INTER_BROKER_PROTOCOL: "a KRaft cluster has metadata.version instead"} if self.has_kraft else {}
 
 
@@ -203,7 +203,7 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Say which of release, mode and agreed version are only assumed, and what to give; empty if none is assumed."""
+    """Return which of release, mode and agreed version are only assumed, and what to give; empty if none is."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -252,7 +252,7 @@ def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
 
 
 def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
-    """Yield the settings that decide the mode or a version; before 2.8 there is only ZooKeeper."""
+    """Yield the given settings that decide the mode or a version; before 2.8 only ZooKeeper is possible."""
     keys = [*_KRAFT] if has_kraft else [INTER_BROKER_PROTOCOL]
     if not has_kraft and release.has(FIRST_WITH_KRAFT):
         keys.append(_ZOOKEEPER)
@@ -267,7 +267,7 @@ def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Itera
 def _mode_shown(
     settings: Settings, metadata: Setting[Version] | None, evidence: Sequence[Evidence]
 ) -> Setting[Mode] | None:
-    """Return the mode that settings or outputs show; None if nothing does. Raises PropertiesError if they show both."""
+    """Return the mode that settings or outputs show; None without a sign. Raises PropertiesError if they show both."""
     keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
     signs = [f"{given.spelled} in {given.source}" for given in keys]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
@@ -288,7 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say which output brokers of this release and mode give only in a rare case; empty if every output fits."""
+    """Return the output of a tool that fits this release and mode only in a rare case; empty if all outputs fit."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -301,7 +301,7 @@ def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) 
 def _zookeeper_shown(
     settings: Settings, option: Setting[Version] | None, agreed: Setting[Version] | None
 ) -> Setting[Mode] | None:
-    """Return ZooKeeper if a broker's file has keys for it, as the only sign of a mode, and the release can have it."""
+    """Return ZooKeeper if a broker's file has zookeeper.* keys, and the release can have it; else None."""
     if any(version and version.value.has(FIRST_WITHOUT_ZOOKEEPER) for version in (option, agreed)):
         return None
     for given in settings:
@@ -312,7 +312,7 @@ def _zookeeper_shown(
 
 
 def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
-    """Return the mode of a release if nothing shows it. The first KRaft for production is that of 3.3."""
+    """Return the mode that is assumed if nothing shows it; KRaft was ready for production with 3.3."""
     if release.has(FIRST_WITHOUT_ZOOKEEPER):
         return Setting(Mode.KRAFT, f"{_ONLY_MODE} since {FIRST_WITHOUT_ZOOKEEPER}")
     if not release.has(FIRST_WITH_KRAFT):
@@ -351,8 +351,8 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest release that fits what is given and shown. A field that the output of a tool lacks shows only
-    the age of the tool; the brokers may be newer."""
+    """Return the newest release that fits what the files and outputs show. If an output lacks a field, only the tool is
+    old; the brokers may be newer."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
     if mode and mode.value is Mode.ZOOKEEPER:

@@ -1,6 +1,6 @@
-"""The forms of `check`, each a declaration. This module imports no search.
+"""The forms of `check`, such as `check sweep`, each a declaration of its options and messages. Imports no search.
 
-In:  `Options`, for what a form refuses.
+In:  `Options`, to refuse those that a form does not accept.
 Out: `FORMS`; and requests that combine several options of a form, such as a `GraphRequest`.
 """
 
@@ -41,22 +41,22 @@ def _refuse_for_simulation(options: Options) -> None:
         raise UsageError("--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100")
     if options.search.engine != "local":
         raise UsageError(
-            f"--simulate walks with compiled code; leave --simulate or --engine {options.search.engine} out"
+            f"--simulate does not go with --engine {options.search.engine}: walks use compiled code; leave one out"
         )
     for name in (word.partition("=")[0] for word in options.words):
         if name in options.model.reserved and name not in SIMULATED:
-            raise UsageError(f"--simulate does not search; leave --simulate or {name} out")
+            raise UsageError(f"--simulate does not go with {name}, an option of searches; leave out one of them")
 
 
 def _refuse_for_model(options: Options) -> None:
     _refuse_for_simulation(options)
     engine = options.search.engine
     if engine in ("z3", "all") and options.limits.depth is None:
-        raise UsageError(f"--engine {engine} searches depth by depth: give a bound, as in --bound 6")
+        raise UsageError(f"--engine {engine} needs a bound, as it searches depth by depth; add --bound 6")
     if engine == "spark" and options.search.prove:
         raise UsageError("--prove does not go with --engine spark; leave out one of them")
     if engine == "z3" and options.search.prove:
-        raise UsageError("--prove needs the explicit-state search as well: leave --engine z3 out")
+        raise UsageError("--prove does not go with --engine z3, which visits no states; leave out one of them")
     if engine in ("z3", "all") and options.search.count_all:
         raise UsageError(f"--continue counts states, which Z3 does not do: leave out --continue or --engine {engine}")
     if options.output.tables is not None and engine == "z3":
@@ -72,7 +72,7 @@ def _refuse_for_comparison(options: Options) -> None:
 
 def _refuse_for_mutants(options: Options) -> None:
     if options.model.target is None:
-        raise UsageError(f"{table.MUTATE} takes a model, as in: check {table.MUTATE} kafka --protocol 2.1")
+        raise UsageError(f"{table.MUTATE} needs a model, as in: check {table.MUTATE} kafka --protocol 2.1")
 
 
 _WITHOUT_MODEL = dict.fromkeys(table.OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
@@ -226,10 +226,10 @@ GRAPH_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The request for a graph: the file to write, the fields by which states are folded into nodes (`fold`), and the
-    maximum number of nodes.
+    """The options of `check graph`: the file to write, the fields (`fold`) with equal values of which states become one
+    node, and the maximum number of nodes.
 
-    With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
+    With `loops`, steps between states of one node are shown; with `force`, an existing file is replaced.
     """
 
     path: Path
@@ -268,7 +268,7 @@ _GRAPH_OPTIONS = (
 
 
 def graph_request_of(options: Options) -> GraphRequest:
-    """Return the requested graph. Raises UsageError."""
+    """Return the options of `check graph` as a request. Raises UsageError."""
     own = options.own
     path: Path | None = own["output"]
     if path is None:

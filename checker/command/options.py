@@ -47,7 +47,7 @@ EVERYTHING_ELSE = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One form of the command. Its module has `run`, which gets `Options`, and a session or an `OpenSession`."""
+    """One way to use `check`. Its module has `run`, which gets `Options`, and a session or an `OpenSession`."""
 
     name: str
     """The name of the form in messages."""
@@ -94,7 +94,7 @@ class Form:
 
     @property
     def folder(self) -> Path:
-        """The folder of its module."""
+        """The folder of the form's module."""
         return CHECKER.joinpath(*self.module.split(".")[2:-1])
 
     def refusal_of(self, option: Option) -> str:
@@ -109,9 +109,10 @@ class Form:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """Opens a session of searches, which takes a while to import; `began` is the start of the command.
+    """Opens a session of searches only when one is needed, because its import takes a while.
 
-    `open` takes the keywords of SearchSession that the command line does not determine, and returns one.
+    `open` takes the keywords of SearchSession that the command line does not determine, and returns a session; `began`
+    is the start of the command by time.monotonic().
     """
 
     open: Callable[..., Any]
@@ -161,7 +162,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """The options that describe a cluster: Kafka's own files, and outputs of its tools."""
+    """The options about a cluster: Kafka's own files, outputs of its tools, and what is wanted of the answer."""
 
     files: tuple[tuple[str | None, Path], ...]
     """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
@@ -295,7 +296,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
-    """Raise UsageError for an unknown option that resembles an option that the form accepts, or one of `model`. If the
+    """Raise UsageError for an unknown option that resembles an option of the form (`accepted`) or of `model`. If the
     command names a model, the misspelling is found later, when the model's options are read."""
     if not any(word.startswith("--") for word in rest):
         return
@@ -345,7 +346,7 @@ def _refuse_others(form: Form, options: Sequence[Option], typed: argparse.Namesp
 
 
 def read_session_options(values: Mapping[str, Any]) -> SparkOptions:
-    """The options of the Spark session from the values of all options. Raises UsageError without `--engine spark`."""
+    """Return the options of the Spark session. Raises UsageError if there are any without `--engine spark`."""
     _require_spark(values, table.SPARK_SESSION)
     return SparkOptions(values["master"], values["spark_conf"])
 
@@ -359,7 +360,7 @@ def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None
 
 
 def _spark_request(values: dict[str, Any]) -> SparkRequest:
-    """Take the options of a search on Spark out of the values. Raises UsageError."""
+    """Move the options of a search on Spark from the values of all options to a request. Raises UsageError."""
     _require_spark(values, table.SPARK)
     if values["engine"] == ENGINE and values["threads"] is not None:
         raise UsageError(
@@ -376,14 +377,14 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
 
 
 def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
-    """Take the options of a search on disk out of the values; None without such options. Raises UsageError."""
+    """Move the options of a search on disk from the values to a request; None without them. Raises UsageError."""
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:
             raise UsageError("--checkpoint-minutes needs --disk DIR; add --disk DIR, or leave --checkpoint-minutes out")
         return None
     if where is not None and resumed is not None:
-        raise UsageError("--resume goes on in the folder of the search; leave --disk out")
+        raise UsageError("--disk does not go with --resume, which names the folder of the search; leave --disk out")
     option = "--disk" if resumed is None else "--resume"
     if values["engine"] != "local":
         raise UsageError(f"{option} does not go with --engine {values['engine']}; leave out one of them")

@@ -1,11 +1,12 @@
-"""`check family`: searches every case of the small models, and compares with what is recorded.
+"""`check family`: searches every case of the small models, such as `placement`, and compares the results with a record.
 
 In:  `Options`, and a session; a CSV file beside each model, in which `#` begins a line of comment.
 Out: a `CommandResult`: exit code 10 if something differs, 3 if a search was cut short.
 
-The columns of a file are `case` (in words), `protocol` (empty if the model has only one), `entries` (as on the command
-line), the distinct `states`, and the properties, whose cells are verdicts as `check` prints them. A cell in a column
-`SETTING for PROPERTY` is the least value of the setting with which the property holds; `none` if no value will do.
+A file has a row for each case. Its columns are `case` (in words), `protocol` (empty if the model has only one),
+`entries` (as on the command line), the distinct `states`, and the properties, whose cells are verdicts as `check`
+prints them. A cell in a column `SETTING for PROPERTY` is the least value of the setting with which the property holds;
+`none` if no value will do.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ CUT_SHORT, NONE = "?", "none"
 
 @dataclass(frozen=True)
 class Case:
-    """A row: its case in words, the instance of the model, and the recorded `states` and verdicts as text by name."""
+    """A row of a file: the case in words, its instance of the model, and the recorded cells as text by column."""
 
     says: str
     instance: Instance
@@ -53,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Table:
-    """The cases of a model, and the columns of properties, and of least values for a property, in their order."""
+    """The file of a model: its cases, and its columns of properties and of least values of settings."""
 
     name: str
     columns: tuple[str, ...]
@@ -61,10 +62,10 @@ class Table:
 
 
 def chosen(names: Sequence[str]) -> list[Table]:
-    """The tables of these models; without names, all. Raises UsageError for an unknown name."""
+    """Return the tables of these models; without names, all tables. Raises UsageError for an unknown name."""
     for name in names:
         if name not in FILES:
-            raise UsageError(f"no table of {name}; {nearest(name, list(FILES))}")
+            raise UsageError(f"check family has no model {name}; {nearest(name, list(FILES))}")
     return [_read(name) for name in FILES if name in names or not names]
 
 
@@ -90,7 +91,7 @@ class _Searching:
     table: Table
 
     def answer(self, case: Case) -> Figures:
-        """The states, the verdicts and the least values of a case. Raises CutShortError, KeyboardInterrupt."""
+        """Return the figures of a case: states, verdicts, least values. Raises CutShortError, KeyboardInterrupt."""
         exploration = self._explore(case.instance, case.says)
         ours = {STATES: str(exploration.distinct)}
         judged = {one.prop.name: one.bare for one in verdicts(exploration)}
@@ -105,7 +106,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """The least value of the setting with which the property holds, or NONE. The recorded value is tried first."""
+        """Search for the least value of a setting with which a property holds, from the recorded value on; or NONE."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

@@ -3,8 +3,9 @@
 In:  the recorded runs, the finished runs with the recorded run that each repeats, and the typed command.
 Out: at most 40 lines of at most 100 characters.
 
-The headline of the trace describes what breaks. The repair follows from the recorded cause: a known failure, whose
-file names the releases, or an issue; then the first later generation for which the record no longer shows the cause.
+The headline of a failure's trace says what breaks. The repair follows from the recorded cause. If the cause is a known
+failure, its file names the releases with the repair; if it is an issue, the repair is in the first later generation for
+which the record does not have this cause.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. `first` is the
-    property whose failure is described; the properties `others` break for the same reason."""
+    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. The properties
+    `others` break for the same reason."""
 
     step: str
     what: str
@@ -69,7 +70,7 @@ class Row:
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
-    """Return the screen. `words` are the words of the command."""
+    """Return the text of the screen. `words` are the words of the command, for the commands to go on with."""
     width = min(width, WIDEST)
     head = _head(records, pairs, width)
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
@@ -93,12 +94,12 @@ def _columns(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _name(column: str) -> str:
-    """Return the generation that a column is about; the model, if it has no generations."""
+    """Return the generation of a column; the name of the model, if the model has no generations."""
     return column.partition(" ")[2] or column
 
 
 def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Sequence[Row]]]:
-    """Join consecutive generations with the same text on a screen of this width."""
+    """Join consecutive generations whose rows have the same text on a screen of this width."""
     groups: list[tuple[list[str], Sequence[Row]]] = []
     for column, own in rows.items():
         if groups and _lines("", groups[-1][1], width) == _lines("", own, width):
@@ -129,7 +130,7 @@ def _start_of_repair(width: int) -> int:
 
 
 def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) -> list[Row]:
-    """Return what breaks in a generation: first what differs from the record, then one row for each cause."""
+    """Return the rows of a generation: first what differs from the record, then one row for each cause of failures."""
     unexpected: list[Row] = []
     failing: list[tuple[str, tuple[Verdict, Run]]] = []
     later: list[tuple[int, str]] = []
@@ -180,7 +181,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Say what goes wrong when a property fails; the name of the property, if there are no words for its failure."""
+    """Return what goes wrong when a property fails; only that it fails, if there are no words for this failure."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -192,7 +193,7 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return a row about recorded failures beyond the searched steps, for causes that are not shown yet."""
+    """Return a row about failures that are recorded at later steps than were searched, unless a row has their cause."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:
@@ -206,8 +207,8 @@ def _later(
 
 
 def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str) -> str:
-    """Return what repaired a property in a generation: the releases that the known failure names, or else the first
-    later generation for which the record no longer has this cause."""
+    """Return what repaired a property's failure: the releases that the known failure (`cause`) names, or else the first
+    later generation for which the record does not have this cause."""
     failure = next((one for one in failures() if one.name == cause), None)
     issue = cause
     if failure is not None:
@@ -219,7 +220,7 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
-    """Return the first later generation whose record does not have `name` violated for the same cause; else empty."""
+    """Return the first later generation in which the record does not have `name` violated by the same cause, or ''."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))
@@ -260,7 +261,7 @@ def _with_others(row: Row, room: int) -> str:
 
 
 def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
-    """Say what breaks where the settings promise nothing: for each reason, the properties and the generations."""
+    """Return lines on what fails where the settings promise nothing: the properties and generations for each reason."""
     groups: dict[str, dict[str, set[str]]] = {}
     for record, run in pairs:
         for verdict in run.verdicts:
@@ -302,7 +303,7 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
 
 
 def _next(pairs: Sequence[Pair], words: Sequence[str]) -> list[str]:
-    """Return three commands to go on with: the first shows a failure that is not recorded, if there is one."""
+    """Return three commands to go on with; the first shows a failure, preferably one that is not recorded."""
     shows = [
         (match is not Match.NEW, run.show(run.traces[key]))
         for record, run in pairs

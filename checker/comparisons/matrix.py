@@ -1,4 +1,4 @@
-"""`check` alone: checks every generation against every property, and compares with the recorded verdicts.
+"""`check` alone: checks every generation against every property, and compares the verdicts with recorded ones.
 
 In:  `Options`, and a session; the recorded runs (matrix_record.py).
 Out: a `CommandResult` with a `MatrixFound`: one screen (generations.py), or with `--details` the whole
@@ -71,7 +71,7 @@ class MatrixFound:
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search every recorded instance and compare. Raises KeyboardInterrupt if interrupted before the first result."""
+    """Search all recorded instances, and compare. Raises KeyboardInterrupt if interrupted before the first result."""
     traces, records = TraceWriter(options.output.folder), matrix_record.recorded()
     runs_left = iter(range(len(records), 0, -1))
 
@@ -102,7 +102,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove the properties, quick proofs first; returns the pairs with proofs, and whether Ctrl-C ended it."""
+    """Try to prove the properties, quick proofs first; return the pairs with proofs, and whether Ctrl-C was pressed."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     proofs_of = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
@@ -155,7 +155,7 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 
 
 def _bounds(records: Sequence[RecordedRun]) -> list[str]:
-    """Return lines with the default sizes, client settings and fault budgets, without the protocol switches."""
+    """Return lines with the default bounds: sizes, client settings, budgets of faults, but no protocol switches."""
     usual = {record.column: record.instance.model.instance(record.instance.protocol.name) for record in records}
     spelled = [
         (", ".join(f"{name}={value}" for name, value in configuration_of(one).items() if not name.isupper()), column)
@@ -230,7 +230,7 @@ def _run_lines(record: RecordedRun, run: Run) -> list[str]:
 
 
 def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the object for `--json`: the runs, the cells, the gravest result of a comparison, the gravest verdict."""
+    """Return the object for `--json`: runs, cells, the gravest difference from the record, the gravest verdict."""
     words = {run.word for _, run in pairs}
     if len(pairs) < len(records):
         words.add(Word.UNDECIDED)

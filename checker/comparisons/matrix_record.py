@@ -1,10 +1,10 @@
-"""The record of the matrix, every generation against every property, and the comparison of a search with it.
+"""The record of the matrix, every generation against every property, and the comparison of searches with it.
 
 In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or to the recorded depth.
-Out: for each cell, whether it agrees with the record.
+Out: for each cell, whether its verdict is as recorded.
 
 A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
-its own configuration and judges a list of properties; the unnamed run judges the rest, so each cell has one run.
+its own configuration, and a list of properties; the unnamed run has all others, so each cell has one run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KEYS |= {"violated", "permitted", "proved", "causes"}
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run in models/verdicts.toml."""
+    """A search that models/verdicts.toml records: its instance, its properties, and their verdicts."""
 
     instance: Instance
     name: str
@@ -86,25 +86,25 @@ class RecordedRun:
 
     @property
     def reach(self) -> str:
-        """The depth of the recorded search, in words."""
+        """How far the recorded search went, in words."""
         if self.explored is not None:
             return f"to depth {self.explored}"
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits of this run. `left` are the limits that remain; `runs_left` runs share the time."""
+        """Return `left` for this run: with its share of the time, and its recorded depth if `left` has no depth."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """Return `run` with only the verdicts on implicit properties and on those that this recorded run judges."""
+        """Return `run` with only the verdicts on this run's own properties, and on `deadlock` and `in_range`."""
         judged = (*self.judges, DEADLOCK.name, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
 
 class Match(Enum):
-    """How a verdict compares with the recorded verdict; the gravest result comes first."""
+    """Whether a verdict is as recorded; the gravest difference comes first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -121,7 +121,7 @@ T = TypeVar("T")
 
 
 def recorded(path: Path | None = None) -> list[RecordedRun]:
-    """Return the runs that a file records (default: models/verdicts.toml). Raises UsageError if the file is invalid."""
+    """Return the runs in a file of verdicts (default: models/verdicts.toml). Raises UsageError if it is invalid."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -165,9 +165,7 @@ def _recorded(
         if name not in properties:
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
-            raise UsageError(
-                f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
-            )
+            raise UsageError(f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not list it")
     if strangers := causes.keys() - run["violated"].keys():
         raise UsageError(
             f"{', '.join(sorted(strangers))} has a cause in a run of {model.name} {protocol}, but no depth"
@@ -181,7 +179,7 @@ def _recorded(
 
 
 def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
-    """Raise UsageError if two of the `runs` of a generation judge the same property, or if their names are invalid."""
+    """Raise UsageError unless a generation's runs have different properties and names, and just one has no name."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
             raise UsageError(f"{path}: {name} is in two runs of {run.column}; keep {name} in one of them")
@@ -195,7 +193,7 @@ def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -
 
 
 def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
-    """Compare one verdict of a run with the recorded run. An unreachable `sometimes` property counts as MISSING."""
+    """Compare a verdict of a run with the record. An unreachable `sometimes` property counts as MISSING."""
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
@@ -221,14 +219,14 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
-    """Whether a search that found no failure must have shown one at this depth. Only a complete search can show a stuck
-    state or a loop."""
+    """Whether a search that found no failure would have found one at this depth. A stuck state or a loop is found only
+    by a complete search."""
     reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
     return run.explored.exhausted or reaches
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict with the recorded run; None for a `sometimes` property that agrees with the record."""
+    """Compare every verdict of a run with the record; None for a `sometimes` property that is as recorded."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts
@@ -296,7 +294,7 @@ def cell(verdict: Verdict, run: Run) -> str:
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Return the columns, and for each property its row of `cells` (by property and column; else `empty`)."""
+    """Return the columns, and for each property its `cells` in their order; a cell that is missing is `empty`."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, DEADLOCK.name, IN_RANGE.name) if any(name == known for known, _ in cells)]
@@ -304,7 +302,7 @@ def arrange(
 
 
 def promised(record: RecordedRun) -> list[Property]:
-    """Return the properties that a run judges and that have a row in the matrix: all except `sometimes` properties."""
+    """Return the properties of a run that have a row in the matrix: all except `sometimes` properties."""
     properties = {prop.name: prop for prop in record.instance.model.properties}
     return [properties[name] for name in record.judges if properties[name].kind is not Kind.SOMETIMES]
 

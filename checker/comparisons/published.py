@@ -1,4 +1,4 @@
-"""`check published`, `check examples/tla`: searches models, and compares the figures with those that TLC reports.
+"""`check published`, `check examples/tla`: searches models, and compares numbers of states with those that TLC reports.
 
 In:  `Options`, and a session; the recorded figures (models/published/tlc.csv, models/published/others/counts.csv,
      models/examples/tla/counts.csv).
@@ -37,7 +37,7 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, with TLC's figures and the figures that isrcheck must find, both as text by name."""
+    """A model of a certain size, with TLC's figures and the figures that isrcheck must find; both map names to text."""
 
     target: str
     """The name of the model on the command line."""
@@ -65,13 +65,13 @@ class Row:
         return model.instance(protocol or "", self.sizes)
 
     def equals_published(self, ours: Mapping[str, str]) -> bool:
-        """Whether our figures equal all of TLC's that are published."""
+        """Whether the figures that isrcheck found equal all figures of TLC that are published."""
         return all(ours[name] == figure for name, figure in self.tlc.items())
 
 
 @dataclass(frozen=True)
 class TlcTable:
-    """A table of recorded figures."""
+    """A table of recorded figures: its file, its columns, and how a search finds the figures."""
 
     file: Path
     """The file of the recorded figures: a line for each row; `#` begins a comment."""
@@ -89,8 +89,8 @@ class TlcTable:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows in order. An empty cell means that TLC's figure is not published; a figure of isrcheck that must
-        differ from TLC's has a column of its own. Raises OSError."""
+        """The rows of the file, in order. An empty cell means that TLC's figure is not published. Where isrcheck must
+        find another figure than TLC, that figure has a column of its own. Raises OSError."""
         with self.file.open(encoding="utf-8", newline="") as opened:
             return [self._row(line) for line in csv.DictReader(one for one in opened if not one.startswith("#"))]
 
@@ -109,7 +109,7 @@ class TlcTable:
         )
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
-        """Return the cells of a printed row: `OURS = TLC'S` or `OURS != TLC'S`; OURS if TLC's is not published."""
+        """Return the printed cells: `OURS = TLC'S`, `OURS != TLC'S`, or OURS if TLC's figure is not published."""
         return [*row.leading, *(_cell(ours[name], row.tlc.get(name)) for name in self.figures)]
 
 
@@ -130,9 +130,9 @@ def _beside(module: str | None, name: str) -> Path:
 
 
 def counted_as_tlc(exploration: Exploration) -> dict[str, str]:
-    """Return the distinct and generated states of a search, and its depth.
+    """Return the numbers of distinct and of generated states of a search, and its depth.
 
-    TLC counts initial states as generated, and the first level as depth 1; so do these figures.
+    As in TLC, initial states count as generated, and the first level is depth 1.
     """
     return {
         "distinct": str(exploration.distinct),
@@ -150,7 +150,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 
 def _published_figures(exploration: Exploration) -> dict[str, str]:
-    """A figure `52@10` means 52 violating states, the first in level 10."""
+    """Return the figures of a search by name; `52@10` means 52 violating states, the first in level 10."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         violations = exploration.findings[name].found
@@ -247,22 +247,22 @@ class SearchedRow:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the search was cut short, so that its figures say nothing."""
+        """Whether the search was cut short, so that its figures cannot be compared."""
         return not self.run.exploration.is_complete
 
     @property
     def has_difference(self) -> bool:
-        """Whether a figure is not as recorded."""
+        """Whether a figure differs from the record."""
         return not self.is_undecided and self.ours != self.row.expected
 
     @property
     def broken(self) -> list[str]:
-        """The implicit property that is violated, which TLC does not check."""
+        """The names of violated implicit properties (`deadlock`, `in_range`), which TLC does not check."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 
     def as_object(self) -> dict[str, Any]:
-        """The run as an object for `--json`, with TLC's figures and ours."""
+        """The run as an object for `--json`, with the figures of TLC and of isrcheck."""
         return as_object(self.run) | {"figures": self.ours, "tlc": dict(self.row.tlc), "why": self.row.why}
 
 

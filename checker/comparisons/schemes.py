@@ -1,4 +1,4 @@
-"""`check compare-schemes`: searches every figure of the table, and compares it with the record.
+"""`check compare-schemes`: searches how many failures schemes of replication tolerate, and compares with the record.
 
 In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py).
 Out: a `CommandResult`; with --csv, a file like that of the recorded rows (models/quorum/schemes.csv).
@@ -34,8 +34,8 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` are the greatest
-    numbers of permanent failures, of any brokers at any time, which it tolerates."""
+    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` are the most
+    permanent failures that the scheme tolerates, whichever brokers fail, and at any time."""
 
     replicas: int
     scheme: str
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def has_difference(self) -> bool:
-        """Whether the row is not among the recorded ones."""
+        """Whether no recorded row equals this row."""
         return self.cells not in recorded()
 
     @property
@@ -79,7 +79,7 @@ def _spelled(value: int | str | None) -> str:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A replication scheme with a number of replicas, whose figures are found by search (`searched`)."""
+    """A replication scheme with a number of replicas, for which `searched` finds the figures of its row."""
 
     replicas: int
     scheme: str
@@ -87,7 +87,7 @@ class Scheme:
     lag: bool
 
     def searched(self, session: SearchSession, limits: Limits) -> Row:
-        """Search all figures. Raises CutShortError, KeyboardInterrupt."""
+        """Search all figures of the row. Raises CutShortError, KeyboardInterrupt."""
 
         def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
             """Search until all properties are decided, or the state space is exhausted; return the verdicts."""
@@ -115,7 +115,7 @@ class Scheme:
 
 
 def schemes_to(most: int) -> Iterator[Scheme]:
-    """Yield the schemes for 1 to `most` replicas."""
+    """Yield the replication schemes with 1 to `most` replicas."""
     for replicas in range(1, most + 1):
         for scheme in schemes.MODEL.protocols:
             sizes: tuple[int | None, ...] = (None,) if scheme == "majority" else tuple(range(1, replicas + 1))
@@ -124,7 +124,7 @@ def schemes_to(most: int) -> Iterator[Scheme]:
 
 @cache
 def recorded() -> list[dict[str, str]]:
-    """Return the recorded rows as text by column."""
+    """Return the recorded rows, each as text by column."""
     with RECORD.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -150,7 +150,7 @@ copy of it is left, and nobody leads without it. a/b: a while all followers are 
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search all rows, print them, and compare them with the recorded ones. Raises OSError for the file."""
+    """Search the figures of all rows, print them, and compare them with the recorded ones. Raises OSError for --csv."""
     wanted = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
     comparison = search_rows(wanted, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
     rows = [row for _, row in comparison.answers]
@@ -171,7 +171,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """The table: one line for two rows that differ only in whether followers may be slow."""
+    """Return the table; a line is for two rows that differ only in whether followers may be slow."""
     slow = {(row.replicas, row.scheme, row.min_isr): row for row in rows if row.lag}
     pairs = [
         (row, slow[key]) for row in rows if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow
@@ -196,7 +196,7 @@ def _both(prompt: str, late: str) -> str:
 
 
 def needed(rows: Sequence[Row]) -> list[str]:
-    """Lines that say how many replicas are needed to tolerate 1, 2 or 3 failures in all three columns; no lines if
+    """Return lines on how many replicas it takes to tolerate 1, 2 or 3 failures in all three columns; no lines if
     `rows` has too few replicas."""
     most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]

@@ -1,11 +1,11 @@
 """Runs a search on disk, in a new folder or resumed in the folder of an earlier run: the same counts and paths as in
-memory, within a limit on the whole process.
+memory, within a memory limit for the whole process.
 
-The states of a level are read from disk in pieces, judged, and expanded on the calling thread. A checkpoint is written
-at the end of a level, within a level after some minutes, and when the search is stopped. It is one small file with a
-digest: what identifies the search, and its state, which names every file that belongs to it, with size and checksum
-(checker/disk/files.py). A checkpoint of another model, configuration, layout or version is refused, and so is a
-modified checkpoint.
+The states of a level are read from disk in pieces; the properties are judged in them, and they are expanded, on the
+calling thread. A checkpoint is written at the end of a level, within a level after some minutes, and when the search is
+stopped. A checkpoint is one small file with a digest. It has a description of the search (the `question`) and the
+`state` of the search, which names all its files, with size and checksum (checker/disk/files.py). A checkpoint of
+another model, configuration, layout or version is refused, and so is a modified checkpoint.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ KIND = "isrcheck search on disk"
 
 
 def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
-    """The text of a checkpoint."""
+    """Return the text of a checkpoint: the description of the search (`question`), its `state`, and a digest."""
     content = {"question": question, "state": state}
     return json.dumps({**content, "digest": _digest(content)})
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """The reduction that a checkpoint records: in words, and the cells that it clears (`Reduction.clears`); None if the
-    checkpoint cannot be read."""
+    """Return the reduction of the search that a checkpoint records: in words, and the fields that it clears
+    (`Reduction.clears`); None if the checkpoint cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -67,7 +67,7 @@ def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | N
 
 
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """The state in a checkpoint. Raises DamagedError, and UsageError (beginning with `option`) for another search."""
+    """Return the state in a checkpoint. Raises DamagedError; UsageError with `option` if it is of another search."""
     try:
         checkpoint = json.loads(text)
     except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, A
 
 
 def _difference(theirs: Any, ours: Any) -> str:
-    """How a part of the question (what identifies a search) differs between a checkpoint and this command, in words."""
+    """Return, in words, how an entry of `question` differs between a checkpoint and this command."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         names = [name for name in dict.fromkeys([*ours, *theirs]) if theirs.get(name) != ours.get(name)]
         differences = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
@@ -111,7 +111,7 @@ SHARE_FOR_CHECKPOINTS = 0.1
 
 
 class Phase(Enum):
-    """The progress on the newest level: nothing is done; some states are judged; all are judged, some expanded."""
+    """How far the newest level is: nothing is done; properties are being judged; states are being expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -119,8 +119,8 @@ class Phase(Enum):
 
 
 class DiskCarrier(Carrier):
-    """Does all work of a search on the calling thread, with its states in a folder. Raises UsageError. `lost` is the
-    message about a disk that is full or fails."""
+    """Makes a search on the calling thread, with its states in a folder. Raises UsageError. `lost` is the message if
+    the disk was full or failed."""
 
     visited: StoredStates
     without_stores = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
@@ -163,7 +163,7 @@ class DiskCarrier(Carrier):
         return min(room, MOST_STATES)
 
     def summary(self) -> DiskSummary:
-        """How the search used the disk."""
+        """How much the search has used the disk so far."""
         return DiskSummary(
             str(self.folder.path),
             self.folder.used,
@@ -196,7 +196,7 @@ class DiskCarrier(Carrier):
         return False
 
     def _can_go_on(self, error: BaseException | None) -> bool:
-        """Whether something is left to search, and everything is consistent."""
+        """Whether a later run can resume the search: there are states left, and no error has damaged its data."""
         if error is None:
             return self.context.result.stopped is not None or self.context.expanded < self.visited.count
         is_consistent = bool(self.visited.levels) and not self.interrupts.is_at_once
@@ -250,7 +250,7 @@ class DiskCarrier(Carrier):
             self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
-        """Expand the states of a piece, which begins at a position of the level; False if the search is stopped."""
+        """Expand a piece of the level's states, from position `first + at` on; False if the search is stopped."""
         context, done, size = self.context, 0, len(states) // self.visited.words
         results = KernelResults(len(context.properties))
         while done < size:
@@ -270,7 +270,7 @@ class DiskCarrier(Carrier):
         return True
 
     def close_level(self) -> None:
-        """Write a checkpoint, unless the last one took more than its share of the time since."""
+        """Write a checkpoint, unless checkpoints would take more than SHARE_FOR_CHECKPOINTS of the time."""
         if self._seconds_of_checkpoint < SHARE_FOR_CHECKPOINTS * (time.monotonic() - self._kept_at):
             self._write_checkpoint()
 
@@ -280,7 +280,7 @@ class DiskCarrier(Carrier):
         return super().is_out_of_time()
 
     def progress(self, seconds: float) -> Progress:
-        """The report of the search after this time, with the data on disk."""
+        """The progress of the search after these seconds, with the bytes on disk."""
         progress = super().progress(seconds)
         return replace(progress, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 
@@ -304,7 +304,7 @@ class DiskCarrier(Carrier):
         self._seconds_of_checkpoint = self._kept_at - began
 
     def _resume(self) -> None:
-        """Restore the state of an earlier run. Raises UsageError."""
+        """Restore the search from its checkpoint. Raises UsageError if that is impossible."""
         where = f"--resume {self.folder.path}"
         text = self.folder.read_checkpoint()
         if text is None:
@@ -339,7 +339,7 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """The cells that the resumed search clears (`Reduction.clears`), so that it continues to clear them; None if the
+    """The fields that a resumed search clears (`Reduction.clears`), so that it continues to clear them; None if the
     search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
@@ -361,8 +361,8 @@ def explore_on_disk(
     """Search an instance within limits; the memory limit is for the whole process.
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
-    The folder is emptied when nothing is left to resume. If the search was repeated without its reduction
-    (checker/explicit/reduced_search.py), it is also resumed without the reduction.
+    The folder is emptied when there is nothing to resume. A search that was repeated without a reduction
+    (checker/explicit/reduced_search.py) is also resumed without it.
     """
     folder = Folder.of(options)
     try:

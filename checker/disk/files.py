@@ -1,8 +1,8 @@
-"""The files of a search on disk: append-only columns of numbers in one folder, each with a running checksum.
+"""The files of a search on disk: columns of numbers in one folder, to which numbers are only appended, with checksums.
 
-A file is written at its end only. A checkpoint records the size and the checksum of each file; what a later crash
-leaves behind the recorded size is cut off when the search is resumed. A file that a checkpoint names is deleted only
-after a later checkpoint, which does not name it, is on disk.
+A checkpoint records the size and the checksum of each file. Bytes that a later crash leaves behind the recorded size
+are cut off when the search is resumed. A file that a checkpoint names is deleted only after a later checkpoint, which
+does not name it, is on disk.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ PIECE_BYTES = 1 << 22
 
 
 class DiskError(Exception):
-    """A file could not be written or read; the message says which file, why, and what to do."""
+    """A file cannot be written or read; the message says which file, why, and the cure."""
 
 
 class DamagedError(Exception):
-    """A file of a checkpoint is missing, or is not as the checkpoint describes it; the message is its name."""
+    """A file that a checkpoint names is missing or differs from its description; the message is its name."""
 
 
 class Folder:
-    """The folder of one search, locked while it is open. `used` are the bytes of its columns, `most` their maximum.
-    Raises UsageError if the folder cannot be written, or another process uses it."""
+    """The folder of one search, locked while it is open. `used` is the size of its columns in bytes, `most` their
+    greatest size so far. Raises UsageError if the folder cannot be written, or if another process uses it."""
 
     def __init__(self, path: Path, option: str) -> None:
         self.path = path
@@ -64,7 +64,7 @@ class Folder:
 
     @classmethod
     def of(cls, options: DiskRequest) -> Folder:
-        """The folder of a request: empty, or with a checkpoint. Raises UsageError if it is neither."""
+        """Open the folder of a request. Raises UsageError if it is missing (--resume), or not empty (--disk)."""
         where = f"{options.option} {options.folder}"
         if options.is_resumed and not options.folder.is_dir():
             raise UsageError(f"{where}: there is no such folder; begin the search with --disk {options.folder}")
@@ -78,10 +78,9 @@ class Folder:
         return folder
 
     def begin(self, where: str) -> None:
-        """Note that a search begins in this folder, and delete the files that an earlier search left before its first
-        checkpoint.
+        """Mark the folder as that of a search, and delete the files of an earlier search that has no checkpoint.
 
-        Raises UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet.
+        Raises UsageError if the folder holds any other files.
         """
         if (self.path / CHECKPOINT).exists():
             raise UsageError(
@@ -105,12 +104,12 @@ class Folder:
         )
 
     def grow(self, size: int) -> None:
-        """Count bytes that were written (negative: deleted)."""
+        """Add to `used` the number of bytes that were written (negative: deleted)."""
         self.used += size
         self.most = max(self.most, self.used)
 
     def column(self, content: str, kind: Any) -> Column:
-        """A new, empty column, named by its content (one of KINDS) and a number."""
+        """Make a new, empty column; its file is named by its content (one of KINDS) and a number."""
         self.next_number += 1
         return Column(self, f"{content}-{self.next_number:06}", np.dtype(kind))
 
@@ -168,7 +167,7 @@ class Folder:
             raise self.failed(CHECKPOINT, error) from None
 
     def delete_others(self) -> None:
-        """Delete the unused files of a search: those that an interrupted run wrote after its checkpoint."""
+        """Delete the files that no checkpoint names: an interrupted run wrote them after the last checkpoint."""
         for file in self.path.iterdir():
             if _is_of_search(file) and file.name not in self.columns:
                 file.unlink(missing_ok=True)
@@ -182,14 +181,14 @@ class Folder:
         self.delete_others()
 
     def clear(self) -> None:
-        """Delete everything, and the folder if it is empty then."""
+        """Delete all files of the search, and the folder if nothing else is in it."""
         with contextlib.suppress(OSError):
             self.empty()
             (self.path / LOCK).unlink(missing_ok=True)
             self.path.rmdir()
 
     def leave(self) -> None:
-        """Release a folder in which no search began, and leave the folder as it was."""
+        """Release a folder in which no search began; its lock file is deleted if this run made it."""
         if self._has_made_lock:
             with contextlib.suppress(OSError):
                 (self.path / LOCK).unlink(missing_ok=True)
@@ -203,8 +202,8 @@ class Folder:
 
 
 class Column:
-    """The `count` numbers of one kind in a file, in the order in which they were appended. With a `size` in bytes, the
-    file is that of an earlier run."""
+    """A file with `count` numbers of the same type, in the order in which they were appended. With a `size` in bytes,
+    the file is that of an earlier run."""
 
     def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
         self.folder = folder
@@ -260,7 +259,7 @@ class Column:
             raise self.folder.failed(self.name, error) from None
 
     def part(self, first: int, count: int) -> NDArray[Any]:
-        """Read `count` numbers, from position `first` on. Raises DiskError."""
+        """Return `count` numbers, from position `first` on. Raises DiskError."""
         numbers = np.empty(count, self.kind)
         self.read(first, numbers)
         return numbers
@@ -284,7 +283,7 @@ class Column:
         return crc == self.crc
 
     def sync(self) -> None:
-        """Make the file durable. Raises OSError."""
+        """Wait until the whole file is on disk (fsync). Raises OSError."""
         if not self._is_synced:
             os.fdatasync(self._number)
             self._is_synced = True
@@ -330,6 +329,6 @@ def _is_column(name: str) -> bool:
 
 
 def _is_of_search(file: Path) -> bool:
-    """Whether a file has the name of a column, or of a checkpoint that is not complete."""
+    """Whether a file belongs to a search, by its name: a column, or a checkpoint that is only partly written."""
     is_named = _is_column(file.name) or file.name == CHECKPOINT + PARTIAL
     return is_named and file.is_file() and not file.is_symlink()

@@ -1,4 +1,4 @@
-"""The user's request for a search on disk."""
+"""The options of a search on disk, as the command line gives them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MINUTES = 5.0
 
 @dataclass(frozen=True)
 class DiskRequest:
-    """The options of a search on disk. `room` is for tests."""
+    """The options of a search on disk. `room`, the most states in memory, is for tests."""
 
     folder: Path
     is_resumed: bool = False
@@ -22,5 +22,5 @@ class DiskRequest:
 
     @property
     def option(self) -> str:
-        """The option that names the folder."""
+        """The option that names the folder: --disk or --resume."""
         return "--resume" if self.is_resumed else "--disk"

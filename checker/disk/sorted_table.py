@@ -1,6 +1,6 @@
-"""The inner loops of the known states: a hash table whose order is the order of the sorted runs on disk.
+"""Machine code for the states that a search on disk knows: a hash table in the order of the sorted runs on disk.
 
-The functions here build functions of machine code, whose arguments are addresses and numbers, as in
+The functions here generate functions of machine code, whose arguments are addresses and numbers, as in
 checker/compile/hash_table.py.
 
 A slot of the table holds the lower 32 bits of a state's hash (its tag), and the state's index plus 1; 0 is a free slot.
@@ -68,10 +68,11 @@ def absorb(
     parents: Halves,
     steps: Halves,
 ) -> None:
-    """Append those of the states at kept[first..last-1] that are new to `store`, up to `room` states in all.
+    """Append to `store` those states at kept[first..last-1] that are not in the table, up to `room` states in all.
 
-    Returns the next position. The number of states in `store` is read from, and written to, the address `counted`. For
-    the state that gets the index i, from_states + offset and by_steps go to the places i of `parents` and `steps`.
+    Returns the position after the last state that was looked up. The number of states in `store` is read from, and
+    written to, the address `counted`. For the state that gets the index i, from_states + offset goes to parents[i], and
+    by_steps to steps[i].
     """
     count, slot = code.variable(load_word(counted)), code.variable()
 
@@ -108,7 +109,7 @@ def absorb(
 def enter(
     code: Code, table: Words, base: Value, scale: Value, end: Value, store: Value, words: Value, size: Value
 ) -> None:
-    """Enter the states 0..size-1 of `store`, all different, in an empty table; returns how many it had room for."""
+    """Enter the states 0..size-1 of `store`, all different, in an empty table; returns how many states fit."""
     slot = code.variable()
     with code.loop(0, size) as i:
         with code.when(i + AHEAD < size):
@@ -192,7 +193,7 @@ def strike(
     states: Value,
     size: Value,
 ) -> None:
-    """Mark the states from index `low` on that equal one of `size` other states; returns how many got a mark."""
+    """Mark the states from index `low` on that equal one of `size` states at `states`; returns how many were marked."""
     struck, slot = code.variable(0), code.variable()
     with code.loop(0, size) as i:
         state = states + 8 * words * i
@@ -216,6 +217,6 @@ def strike(
 
 @Staged
 def cover(code: Code, states: Value, words: Value, size: Value, regions: Bytes, shift: Value) -> None:
-    """Set the byte of every region of hashes in which one of the states lies: region = hash >> shift."""
+    """Set the byte of every region of hashes in which one of the states lies; a state's region is hash >> shift."""
     with code.loop(0, size) as i:
         regions[unsigned_shift(hash_of(states + 8 * words * i, words), shift)] = 1

@@ -2,21 +2,21 @@
 
 A level has each state once, in the order of its discovery, with its predecessor and its step.
 
-A successor is looked up in memory first (`KnownStates`). If it is new there, it is a candidate, and written to the
-draft of the next level. When the level is complete, the sorted runs are read once, and the candidates that they hold
+A successor is looked up in memory first (`KnownStates`). If it is not there, it is a candidate, and is written to the
+draft of the next level. When the level is complete, all sorted runs are read once, and the candidates that are in a run
 are removed from the draft. So every state is compared in full, and no state is mistaken for another.
 
-When the memory is full, the states that no file holds are written as a sorted run, and the older half is forgotten. If
-the candidates alone fill the memory, they are written as a sorted group with their positions in the draft. Then the
-groups are compared with each other and with the runs at the end of the level, one range of hashes after the other. Of
-equal candidates, the first stays.
+When the memory is full, the states that are in no file are written as a sorted run, and the older half of the states is
+forgotten. If the candidates alone fill the memory, they are written as a sorted group with their positions in the
+draft. Then, at the end of the level, the groups are compared with each other and with the runs, one range of hashes
+after the other. Of equal candidates, the first stays.
 
 A sorted run has states in the order of their hashes. It is read from its beginning to its end, once for each level. As
 the table of the known states has the same order, all lookups are in neighbouring slots. The first hash of each block is
 kept in memory, so that blocks in which no candidate can lie are not read.
 
 A predecessor is given by its position in the level before. The states of a level are deleted once they are expanded and
-a sorted run holds them; predecessors and steps stay, for paths.
+are in a sorted run; predecessors and steps stay, for paths.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ REGION_BITS = 20
 
 
 def bytes_of_state(words: int) -> float:
-    """The memory for one state: its words, its mark, and its share of the table."""
+    """The bytes of memory for one state: its words, its mark, and its share of the hash table."""
     return 8 * words + 1 + 8 / FULLNESS
 
 
 class KnownStates:
-    """The states that a search on disk remembers in memory: those found recently, and all that no file holds yet.
+    """The states that a search on disk keeps in memory: those found recently, and all that are in no file yet.
 
-    There are at most `room` states of `words` words each. The states below the index `first` are surely known. The
-    states from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state
-    with a mark need not be written: a file holds it.
+    There are at most `room` states of `words` words each. The states below the index `first` have certainly been
+    visited. The states from `first` on are candidates: new to the memory, but perhaps equal to a state in a file. A
+    state with a mark is in a file, and need not be written.
     """
 
     def __init__(self, words: int, room: int) -> None:
@@ -111,9 +111,9 @@ class KnownStates:
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
         """Append the successors at kept[first..last-1] that are new, up to `most` states in all; their hashes are
-        already computed. Returns the next position, which is `first` if there is no room.
+        already computed. Returns the position after the last successor that was looked up; `first` if there is no room.
 
-        From the state with index `index` on, the predecessors (plus `offset`) and the steps go to the arrays of 32-bit
+        The predecessors (plus `offset`) and the steps of the states from index `index` on go to the arrays of 32-bit
         numbers at the addresses `parents` and `steps`.
         """
         absorb, at = as_machine_code(sorted_table.absorb), batch.at
@@ -134,7 +134,7 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all states but the newest `count`, at most half of them; the candidates must be among them."""
+        """Forget all but the newest `count` states, which are at most half of all; candidates must be among them."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -147,15 +147,15 @@ class KnownStates:
         self._enter_all()
 
     def forget_all(self, low: int = 0, high: int = 1 << 64) -> None:
-        """Forget all states; from now on only those with hashes low..high-1 may be absorbed."""
+        """Forget all states; after that only states with hashes low..high-1 may be absorbed."""
         self._range = low >> 32, max((low >> 32) + 1, -(-high >> 32))
         self.marks[: self.count] = 0
         self.first = self._count.value = 0
         self.table.fill(0)
 
     def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
-        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes. Yields batches:
-        states, numbers counted from `low`, hashes. The arrays are reused."""
+        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes, in batches of
+        three arrays: states, their indices minus `low`, hashes. The arrays are reused."""
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
         while slot < self._end:
@@ -167,7 +167,7 @@ class KnownStates:
                 yield self._drained[: size * self.words], self._numbers[:size], self._hashes[:size]
 
     def strike(self, states: NDArray[np.uint64]) -> int:
-        """Mark the candidates that equal one of these states; returns how many got a mark."""
+        """Mark the candidates that equal one of these states; return how many were marked."""
         strike, size = as_machine_code(sorted_table.strike), len(states) // self.words
         store = *self._table, self.store.ctypes.data, self.words
         return strike(*store, self.first, *addresses(self.marks, states), size)
@@ -182,7 +182,7 @@ class KnownStates:
 
 
 def hashes_of(states: NDArray[np.uint64], words: int) -> NDArray[np.uint64]:
-    """The hashes of these states, which lie side by side."""
+    """Return the hashes of states whose words lie side by side in one array."""
     count = len(states) // words
     kept, hashes = np.arange(count, dtype=np.uint32), np.empty(count, np.uint64)
     as_machine_code(sorted_table.hash_all)(states.ctypes.data, words, kept.ctypes.data, count, hashes.ctypes.data)
@@ -196,8 +196,8 @@ REGION_SHIFT = np.uint64(64 - REGION_BITS)
 
 
 class SortedRun:
-    """States in the order of their hashes. `firsts` has the first hash of every block; `places`, if given, is a column
-    with a number for each state."""
+    """A file of states in the order of their hashes. `firsts` has the first hash of every block; `places`, if given, is
+    a column with the position of each state in the draft."""
 
     def __init__(self, words: int, column: Column, places: Column | None = None) -> None:
         self.words = words
@@ -234,13 +234,13 @@ class SortedRun:
         self.column.append(states)
 
     def blocks_between(self, low: int, high: int) -> tuple[int, int]:
-        """The blocks first..last-1 that can hold states with hashes low..high-1."""
+        """The blocks that can hold states with hashes low..high-1, as first and last + 1."""
         first = int(np.searchsorted(self.firsts, np.uint64(low), "left")) - 1
         last = len(self.firsts) if high >= 1 << 64 else int(np.searchsorted(self.firsts, np.uint64(high), "left"))
         return max(0, first), last
 
     def blocks_in(self, regions: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Sequences of blocks, each as first..last-1, that can hold states in the marked regions of hashes."""
+        """Yield sequences of blocks that can hold states in the marked regions of hashes, as first and last + 1."""
         heads = (self.firsts >> REGION_SHIFT).astype(np.int64)
         ends = np.append(heads[1:], (1 << REGION_BITS) - 1)
         below = np.concatenate([[0], np.cumsum(regions, dtype=np.int32)])
@@ -249,7 +249,7 @@ class SortedRun:
             yield int(first), int(last)
 
     def pieces(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states in the blocks first..last-1, in batches, with the position of the first. The array is reused."""
+        """Yield the states in the blocks first..last-1, in batches, each with its position. The array is reused."""
         end = min(self.count, last * BLOCK)
         most = max(BLOCK, PIECE_BYTES // (8 * self.words))
         buffer: NDArray[np.uint64] = np.empty(most * self.words, np.uint64)
@@ -261,7 +261,7 @@ class SortedRun:
     def strike(
         self, known: KnownStates, blocks: Iterator[tuple[int, int]], is_stopped: Callable[[], bool]
     ) -> int | None:
-        """Mark the candidates that these blocks hold; returns how many got a mark, or None if the search is stopped."""
+        """Mark the candidates that are in these blocks; return how many, or None if the search is stopped."""
         struck = 0
         for first, last in blocks:
             for _, states in self.pieces(first, last):
@@ -280,7 +280,7 @@ PIECE = 1 << 16
 
 @dataclass
 class Level:
-    """The columns of a level: states, predecessors and steps. The column `states` can be deleted before the others, and
+    """The columns of a level: states, predecessors and steps. The column `states`, which is deleted before the others,
     is then None."""
 
     words: int
@@ -290,7 +290,7 @@ class Level:
 
     @classmethod
     def new(cls, folder: Folder, words: int, step_kind: Any) -> Level:
-        """An empty level."""
+        """Make an empty level."""
         states, parents = folder.column("states", np.uint64), folder.column("parents", np.uint32)
         return cls(words, states, parents, folder.column("steps", step_kind))
 
@@ -307,7 +307,7 @@ class Level:
         self.parents.append(parents)
 
     def pieces(self, first: int = 0) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states from position `first` on, in batches, with the position of the first. The array is reused."""
+        """Yield the states from position `first` on, in batches, each with its position. The array is reused."""
         assert self.states is not None
         buffer: NDArray[np.uint64] = np.empty(min(PIECE, self.count) * self.words, np.uint64)
         for at in range(first, self.count, PIECE):
@@ -316,7 +316,7 @@ class Level:
             yield at, states
 
     def without(self, folder: Folder, is_gone: Callable[[int, int], NDArray[np.bool_]]) -> Level:
-        """A copy without the states for which `is_gone` (given positions first..last-1) says so."""
+        """Return a copy without the states for which `is_gone`, called with positions first..last-1, is true."""
         kept = Level.new(folder, self.words, self.steps.kind)
         for at, states in self.pieces():
             size = len(states) // self.words
@@ -366,7 +366,7 @@ class StoredStates:
     """The visited states in a folder, of which `count` are in complete `levels`; at most `room` are in memory.
 
     The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its states from
-    position `group_start` on are in memory, and the earlier ones in `groups`.
+    position `group_start` on are in memory, its earlier states in `groups`.
     """
 
     def __init__(self, folder: Folder, words: int, steps: int, room: int) -> None:
@@ -395,20 +395,20 @@ class StoredStates:
 
     @property
     def candidates(self) -> int:
-        """The states of the draft, some of which may be duplicates."""
+        """The number of states in the draft, some of which may be duplicates."""
         if self.draft is None:
             return 0
         return self.group_start + self.known.count - self.known.first
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, how many states it discovered; the `first` states to start from do not count."""
+        """For each step number, how many states that step discovered; the `first` initial states do not count."""
         assert steps == len(self.by_steps)
         assert not self.levels or first == self.levels[0].count or not first
         return self.by_steps
 
     @property
     def firsts(self) -> Sequence[int]:
-        """The number of the first state of each level, and the count of all."""
+        """The number of the first state of each level, and at the end the number of all states."""
         return list(accumulate((level.count for level in self.levels), initial=0))
 
     def path(self, number: int) -> tuple[int, list[int]]:
@@ -424,8 +424,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- candidates
 
     def add(self, batch: Batch, size: int, offset: int) -> None:
-        """Add the successors that a batch keeps to the draft, where they are new to memory. Raises Full, DiskError.
-        `offset` is the position of the batch's first predecessor in its level."""
+        """Add to the draft the successors of a batch that are not in memory. Raises Full, DiskError. `offset` is the
+        position of the batch's first predecessor in its level."""
         if self.draft is None:
             self.draft, self._written = Level.new(self.folder, self.words, self.step_kind), self.known.count
         if self.candidates + size > MOST_OF_LEVEL:
@@ -444,14 +444,14 @@ class StoredStates:
         return self.known.absorb(batch, done, size, most, offset, parents, steps, self._written)
 
     def flush(self) -> None:
-        """Write all candidates to the draft. Raises DiskError."""
+        """Write all candidates in memory to the draft. Raises DiskError."""
         if self.draft is not None:
             states, size = self.known.states(self._written, self.known.count), self.known.count - self._written
             self.draft.append(states, self._parents[:size], self._steps[:size])
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write the states that no file holds as a sorted run, and forget the older half of the states in memory."""
+        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():
@@ -467,8 +467,8 @@ class StoredStates:
         self._written = known.count
 
     def _set_sealed(self, sealed: int) -> None:
-        """Note that runs hold all states of the levels below `sealed`. Of these levels, the expanded ones no longer
-        need their column of states, which is deleted."""
+        """Note that all states of the levels below `sealed` are in runs. Of these levels, those that are expanded do
+        not need their column of states, which is deleted."""
         self.sealed = sealed
         for level in self.levels[: min(sealed, len(self.levels) - 1)]:
             level.drop_states(self.folder)
@@ -514,7 +514,7 @@ class StoredStates:
         return True
 
     def _distinct(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """The draft without duplicates, if all its candidates are in memory; None if the search is stopped."""
+        """Return the draft without duplicates, if all its candidates are in memory; None if the search is stopped."""
         known, first = self.known, self.known.first
         struck = 0
         regions = known.regions() if self.runs else np.zeros(0, np.uint8)
@@ -530,8 +530,8 @@ class StoredStates:
         return level
 
     def _distinct_among_groups(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """The draft without duplicates, if there are groups; None if the search is stopped. The distinct states become
-        a run. No state remains known in memory."""
+        """Return the draft without duplicates, if there are groups; None if the search is stopped. The distinct states
+        become a run. Afterwards no state is known in memory."""
         self._write_group()
         ranges = max(1, round(draft.count / (SHARE_OF_RANGE**2 * self.known.room)))
         bounds = [ALL_HASHES * number // ranges for number in range(ranges + 1)]
@@ -563,8 +563,8 @@ class StoredStates:
         run: SortedRun,
         is_stopped: Callable[[], bool],
     ) -> bool:
-        """Write the distinct candidates with hashes low..high-1 to a run, and remove their bits from `gone`. Returns
-        False if the search is stopped."""
+        """Write the distinct candidates with hashes low..high-1 to a run, and clear their bits in `gone`. Return False
+        if the search is stopped."""
         known = self.known
         if not self._load_range(low, high, places):
             middle = (low + high) // 2
@@ -582,7 +582,7 @@ class StoredStates:
         return not is_stopped()
 
     def _load_range(self, low: int, high: int, places: NDArray[np.uint32]) -> bool:
-        """Load the candidates with hashes low..high-1 into memory, the first of equal ones; False if there is no
+        """Load the candidates with hashes low..high-1 into memory, of equal candidates the first; return False without
         room."""
         known = self.known
         known.forget_all(low, high)
@@ -616,7 +616,7 @@ class StoredStates:
         }
 
     def restore(self, description: Mapping[str, Any]) -> None:
-        """Restore what `described` has returned, and fill the memory. Raises DamagedError, DiskError, Full."""
+        """Restore the states from their description, and fill the memory. Raises DamagedError, DiskError, Full."""
         words, folder = self.words, self.folder
         levels = [self._level(level) for level in description["levels"]]
         self.draft = None if description["draft"] is None else self._level(description["draft"])

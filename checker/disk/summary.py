@@ -1,4 +1,4 @@
-"""How a search used the disk, for reports."""
+"""How much a search used the disk, for reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.results.run import Part, Run
 
 @dataclass(frozen=True)
 class DiskSummary(Part):
-    """The figures of one search on disk."""
+    """The figures of one search on disk: bytes, sorted runs, checkpoints, ..."""
 
     key: ClassVar[str] = "disk"
 

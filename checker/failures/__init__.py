@@ -1,2 +1,2 @@
-"""`check failures`: the library of known failures, each failure is searched with its mistake, and with each change that
-ends it."""
+"""`check failures`: searches each failure of the library of known failures with its mistake, and with each change that
+ends the failure."""

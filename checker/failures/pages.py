@@ -43,10 +43,10 @@ def _page(searched: Searched) -> Page:
 
 
 def page_of(failure: Failure, trace: Trace | None, history: Sequence[str], ends: Sequence[str], index: str) -> Page:
-    """Return the page of a failure with the trace of its shortest history, if it has one.
+    """Return the page of a failure, with the trace of its shortest history if there is a trace.
 
-    `history` is the text about that history, and `ends` says which changes end the failure; `index` is the address of a
-    page that links here.
+    `history` is the text about that history, and `ends` has a text for each change that ends the failure; `index` is
+    the address of the page that lists all failures.
     """
     about = list(_about(failure, trace, history, ends))
     return text_page(failure.title, about) if trace is None else page(trace, about, index)

@@ -1,7 +1,7 @@
-"""`check failures`: searches the library of known failures, or some of them, and compares with what the library says.
+"""`check failures`: searches known failures, and compares the results with what the library of known failures records.
 
-In:  `Options`: names, numbers, KIPs or JIRA issues, and a release; a session.
-Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, which of several is searched.
+In:  `Options`: names, numbers, KIPs or JIRA issues of failures (all without any), and a release; a session.
+Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, the failure that is searched now.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FailureComparison = Comparison[Failure, Searched]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the chosen failures. Raises UsageError for an unknown one, or if a page cannot be written."""
+    """Search the chosen failures. Raises UsageError for an unknown failure, or if a page cannot be written."""
     folder, wanted = options.own["page"], chosen(options)
     if folder is not None:
         pages.begin(folder)
@@ -58,7 +58,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def chosen(options: Options) -> list[Failure]:
-    """Return the failures that the words name (all without a word), and that the release has. Raises UsageError."""
+    """Return the failures that the arguments name (without any: all) and that the release has. Raises UsageError."""
     words = [word for word in (options.model.target, *options.model.rest) if word is not None]
     named = list(failures())
     for word in words:
@@ -77,7 +77,8 @@ def chosen(options: Options) -> list[Failure]:
     had = [one for one in named if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
     if words and not had:
         raise UsageError(
-            f"Kafka {options.cluster.kafka_version} does not have {' '.join(words)}; leave --kafka-version out"
+            f"Kafka {options.cluster.kafka_version} does not have the failure {' or '.join(words)};"
+            " leave --kafka-version out"
         )
     return had
 
@@ -98,7 +99,7 @@ def text(comparison: FailureComparison, *, is_detailed: bool) -> str:
 
 
 def overview(failures: Sequence[Searched]) -> list[str]:
-    """Return a line for each failure."""
+    """Return a table with a line for each failure."""
     rows = [["", "failure", "releases", "shortest history", "gone with"]]
     rows += [
         [
@@ -142,7 +143,7 @@ def detail(searched: Searched) -> Iterator[str]:
 
 
 def closing(comparison: FailureComparison) -> str:
-    """Return the last line."""
+    """Return the last line: whether the results are as the library records, and counts of failures and changes."""
     expressed = [searched for _, searched in comparison.answers if searched.failure.history is not None]
     code, missing = comparison.code(), len(comparison.unanswered)
     changes = sum(len(searched.ended) for searched in expressed)

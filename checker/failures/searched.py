@@ -23,7 +23,7 @@ from isrcheck.traces.format.trace import Trace
 
 @dataclass(frozen=True)
 class Ended:
-    """A search with a change that ends the failure."""
+    """A change that ends a failure according to the library, and the search with that change."""
 
     change: Change
     run: Run
@@ -32,7 +32,7 @@ class Ended:
 
     @property
     def fails(self) -> bool:
-        """Whether the property still fails in the same way."""
+        """Whether the property still fails in spite of the change."""
         return self.verdict.word is Word.VIOLATED or (self.is_permitted and self.verdict.word is Word.PERMITTED)
 
     @property
@@ -44,9 +44,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Searched:
-    """A failure that was searched; `trace` is its shortest history, and `happens` counts what the history needs.
+    """A known failure with its searches; `trace` is its shortest history, and `happens` counts the events of the
+    history.
 
-    Both are empty if no model expresses the failure, or if a limit ended the search.
+    Without a search both are None: no model expresses the failure, or a limit ended the search.
     """
 
     failure: Failure
@@ -139,7 +140,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property."""
+    """Return the verdict on the failure's property, with its step: acked_not_lost VIOLATED at step 6."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:
@@ -148,7 +149,7 @@ def history_of(searched: Searched) -> str:
 
 
 def outcome(ended: Ended) -> str:
-    """Return the verdict of a search with a change, and how far it reaches."""
+    """Return the verdict of a search with a change, and its number of states."""
     states = counted(ended.run.explored.distinct, "state")
     return f"{ended.verdict.text} ({states}{'' if ended.run.explored.exhausted else ', not exhausted'})"
 
@@ -173,7 +174,7 @@ KINDS = {"preferred_elections": "preferred", "unclean_elections": "unclean"}
 
 
 def events(happens: Mapping[str, int]) -> str:
-    """Return what a history needs, in words: "1 crash, 3 elections (1 preferred)"."""
+    """Return the events that a history needs, in words: "1 crash, 3 elections (1 preferred)"."""
     kinds = ", ".join(f"{happens[name]} {kind}" for name, kind in KINDS.items() if name in happens)
     texts = {name: f"{count} {_event(name, count)}" for name, count in happens.items()}
     if kinds and ELECTIONS in texts:

@@ -1,7 +1,7 @@
 """`check MODEL`: checks one model with the selected engine, and shows the result as one screen.
 
-Out: a `CommandResult` whose `found` is a `Run`. The screen says what was checked; last the verdict, a history and the
-     next commands. Counts, rates and the whole configuration are in checker/results/run.py (`--details`).
+Out: a `CommandResult` whose `found` is a `Run`. The screen says first what was checked, and last the verdict, a history
+     and the next commands. checker/results/run.py shows counts, rates and the whole configuration (`--details`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Command = tuple[str, str]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
+    """Search the model; compare engines, prove, write tables if options say so. Raises UsageError, SparkLostError."""
     assert options.model.target is not None
     if options.own["simulate"] is not None:
         return _simulated(options, options.model.target, session)
@@ -113,8 +113,8 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
     instance = instance_of(options.model)
     if options.search.counterexamples is not None and instance.model.constraints:
         raise UsageError(
-            f"{instance.model.name} has a @constraint, and causes outside it are not compared;"
-            " leave --counterexamples out"
+            f"--counterexamples does not go with a @constraint, which {instance.model.name} has: causes outside the"
+            " constraint are not compared; leave --counterexamples out"
         )
     reduction = _reduction(options)
     if options.search.engine == "z3":
@@ -148,7 +148,7 @@ def _reduction(options: Options) -> AskedReduction:
 
 
 def text(run: Run, words: Sequence[str], look: Look) -> str:
-    """Return the screen. `words` are the words of the command."""
+    """Return the text of the screen. `words` are the words of the command, for the next commands."""
     width = look.width
     lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
@@ -164,7 +164,7 @@ def text(run: Run, words: Sequence[str], look: Look) -> str:
 
 
 def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """Return rows of a name and a text, the text wrapped in a column of its own if it has room there."""
+    """Return lines for rows (name, text); the text is wrapped in a column of its own unless names are too long."""
     column = max((len(name) for name, _ in rows), default=0) + 2
     indent = column if column <= width // 2 else 4
     lines = []
@@ -238,7 +238,7 @@ def _shown(run: Run) -> str | None:
 
 
 def history_lines(trace: Trace, look: Look) -> list[str]:
-    """Return the history of a failure."""
+    """Return the history of a failure as lines: what happens in sentences, a table of the steps, a legend."""
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
     sentences = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
@@ -259,7 +259,7 @@ def _signs(trace: Trace, width: int) -> list[str]:
 
 
 def next_commands(run: Run, shown: str | None, words: Sequence[str]) -> list[Command]:
-    """Return the next commands, each with what it does. `shown` is the failure whose history is shown."""
+    """Return commands to go on with, each with what it does. `shown` is the property whose failure is on the screen."""
     match run.word:
         case Word.VIOLATED | Word.PERMITTED:
             return _histories(run, shown)

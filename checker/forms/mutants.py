@@ -2,10 +2,10 @@
 
 Out: a `CommandResult`: the search of the unmutated model (`Original`) and a `Judgement` for each mutant.
 
-A mutant is killed if a property gets a worse verdict, or fails after fewer steps. The property `in_range`, that all
-values stay in their declared ranges, counts as well. The search of a mutant ends with the first level that kills it. A
-mutant can take every step of the model. So it reaches every state of the model, and if it takes equally many steps as
-the model, it takes the same steps.
+A mutant is killed if a property gets a worse verdict than in the unmutated model, or fails after fewer steps. The
+property `in_range`, that all values stay in their declared ranges, counts as well. The search of a mutant ends with the
+first level that kills it. A mutant can take every step of the unmutated model, so it reaches every state of that model.
+If it takes equally many steps as that model, it takes the same steps.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MOST_MUTANTS = 100
 
 
 class Fate(StrEnum):
-    """The fate of a mutant. NOT_ASKED: the mutant was not searched, because the configuration disables its action."""
+    """What became of a mutant. NOT_ASKED: it was not searched, because the configuration disables its action."""
 
     KILLED = "killed"
     NO_DIFFERENCE = "makes no difference"
@@ -61,7 +61,7 @@ class Failure:
     path: StepPath
 
     def is_worse_than(self, other: Failure | None) -> bool:
-        """Whether this failure is graver than the known one, or as grave but after fewer steps."""
+        """Whether this failure is graver than the `other` one, or as grave but after fewer steps."""
         if other is None or self.word is not other.word:
             return other is None or self.word is Word.VIOLATED
         return self.path.depth < other.path.depth
@@ -90,10 +90,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A mutant and its fate.
+    """A mutant, and what became of it.
 
-    For a killed mutant, `failure` is the failing property, whose path the reference semantics has confirmed; `message`
-    describes how a value left its declared range, if one did.
+    If a property killed the mutant, that property is `failure`, whose path the reference semantics has confirmed;
+    `message` describes how a value left its declared range, if one did.
     """
 
     candidate: Candidate
@@ -105,8 +105,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Original:
-    """The unmutated model: its search, the gravest failure of each failing property, and its mutants, UNDECIDED if they
-    must be searched. `cut` is the limit that ended the generation of mutants; empty if none."""
+    """The unmutated model: its search, the gravest failure of each failing property, and its mutants, with the fate
+    UNDECIDED if they must be searched. `cut` is the limit that ended the generation of mutants; empty without one."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
@@ -159,7 +159,7 @@ def _without_search(candidate: Candidate, searched: Search) -> Judgement:
 def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
     """Yield every mutant of the protocol's actions, in the order of the model.
 
-    The mutants become alternatives of their action in the model, so that one kernel can run many mutants.
+    In the model, mutants become further alternatives of their action, so that one kernel can run many mutants.
     """
     chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
     every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
@@ -180,8 +180,8 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 def judgements(
     original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
 ) -> Iterator[Judgement]:
-    """Judge every mutant, in the order of the model. `command` is the command that repeats the analysis; `report`
-    returns the function that reports the progress of a mutant's search.
+    """Judge every mutant, in the order of the model. `command` repeats the analysis, for messages; `report` returns the
+    function that reports the progress of a mutant's search.
 
     Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
     failure that killed a mutant.
@@ -224,8 +224,8 @@ def _erring(exploration: Exploration) -> int:
 
 
 class _Hunt(Search):
-    """A search that ends at the first level with a graver failure than `known`, which maps properties to the failures
-    of the unmutated model; if `known` is None, a search to the bound."""
+    """A search that ends at the first level with a graver failure than in the unmutated model, whose failures are
+    `known`, by property; if `known` is None, a search to the bound."""
 
     def __init__(
         self,
@@ -244,7 +244,7 @@ class _Hunt(Search):
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
-        """Yield the failures so far, in the order of the properties, VIOLATED before PERMITTED.
+        """Yield the failures found so far, in the order of the properties, VIOLATED before PERMITTED.
 
         A value outside its declared range comes first, because it explains more than other failures.
         """
@@ -258,16 +258,16 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return the failure with the shortest path among those that are graver than the `known` ones (of several, the
-        first); None if none is graver."""
+        """Return, of the failures that are graver than the `known` ones, the one with the shortest path (the first of
+        several); None without any."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 def _takes_more(candidate: Candidate, searched: Search) -> bool:
-    """Whether a mutant, in the states that the search of the model has expanded, takes steps that the original action
-    does not take; or whether it may do so, because it leaves declared ranges."""
+    """Whether, in the states that the search of the unmutated model expanded, a mutant takes or may take more steps
+    than the original action; it may if it leaves declared ranges."""
     slot, instance = candidate.slot, candidate.instance
     alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
     context = SearchContext(
@@ -324,7 +324,7 @@ def _dropped(judgement: Judgement) -> str:
 
 
 def outcome(original: Original, judgement: Judgement) -> str:
-    """Return the fate of a searched mutant in a few words."""
+    """Return in a few words what became of a mutant that was searched."""
     exploration, failure = judgement.exploration, judgement.failure
     if failure is not None:
         notes = ["permitted"] if failure.word is Word.PERMITTED else []
@@ -351,7 +351,7 @@ def _within(original: Original) -> str:
 
 
 def score_line(original: Original, judgements: Sequence[Judgement]) -> str:
-    """Return the number of mutants of each fate, as one line."""
+    """Return, as one line, how many mutants were killed, survived, and so on."""
     cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
     if not original.mutants:
         return cut or "the model has no guard to drop"

@@ -13,7 +13,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.programs import Ended, ran
 
 NOT_THERE = (
-    "{0}: this installation of isrcheck lacks the folder checker/{0}, which has this form of check;"
+    "check {0} is not installed, because the folder checker/{0} of isrcheck is missing;"
     " install isrcheck again, with that folder"
 )
 WORKS = "examples/two_phase_commit --bound 2"

@@ -414,7 +414,7 @@ NO_COUNT = "is not a whole number from 1 to 2147483647; write for example 2"
 NO_TRUTH = "is neither true nor false; write true or false"
 NOT_FROM_0 = "is not a whole number from 0 to 2147483647; write for example 0"
 NO_POLICY = "is not a policy for offsets; write earliest, latest or none"
-NO_ROLES = "names no roles of a process; write broker, controller or broker,controller"
+NO_ROLES = "is no list of process roles; write broker, controller or broker,controller"
 COUNTS = ("min.insync.replicas", "replication.factor", "default.replication.factor")
 NO_COUNTS = ("0", "-1", "two", "", "2.0", "1_0", "0x2", "2147483648", "9" * 60)
 

@@ -346,7 +346,7 @@ def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
 def test_another_dialect_is_refused_by_name(text: str, number: int, whose: str, example: str, differ: str) -> None:
     says = (
         f"f:{number}: {text.splitlines()[number - 1]} is a setting of {whose}, which isrcheck does not read yet;"
-        f" give {example} and what else counts {OWN}{f': its defaults differ ({differ})' if differ else ''}"
+        f" give {example} and the other settings {OWN}{f': its defaults differ ({differ})' if differ else ''}"
     )
     secret = text.replace("[hidden]", "hunter2")
     assert refusal(secret) == refusal(secret, role=Role.PRODUCER) == says
@@ -386,8 +386,8 @@ def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
     text = "Producer.RequiredAcks=1\nProducer.Retry.Max=3\n"
     for role in (Role.PRODUCER, Role.CONSUMER):
         assert refusal(text, role=role) == (
-            "f:1: Kafka's Java clients have neither Producer.RequiredAcks nor any other key of this file; give what"
-            f" counts, such as acks, {OWN}"
+            "f:1: Kafka's Java clients have neither Producer.RequiredAcks nor any other key of this file; give its"
+            f" settings, such as acks, {OWN}"
         )
     Path("f").write_text(f"{text}acks=1\n")
     assert len(file_section(Role.PRODUCER, Path("f")).properties) == 3

@@ -83,7 +83,7 @@ def test_the_object_of_json(check):
         ("placement --replication-factor 1", "min_insync_replicas: no partition has so many replicas"),
         ("cap --replicas 9", "replicas=9 is impossible"),
         ("cap --min-insync-replicas 4", "min_insync_replicas is above the number of replicas; give a smaller one"),
-        ("family isr_lag", "no table of isr_lag; did you mean isr_by_lag?"),
+        ("family isr_lag", "check family has no model isr_lag; did you mean isr_by_lag?"),
         (
             "family isr_by_lag --burst 3",
             "--burst does not go with family, whose cases are recorded; search the model itself, as in: check"

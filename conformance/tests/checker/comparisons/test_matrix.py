@@ -346,7 +346,7 @@ def test_an_interrupted_matrix_with_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete"]\n',
-            "acked_not_lost has a depth or a proof in a run of kafka 0.10 that does not judge it",
+            "acked_not_lost has a depth or a proof in a run of kafka 0.10 that does not list it",
         ),
         (
             '"exhausted"\n',

@@ -154,7 +154,8 @@ def test_several_counterexamples_are_refused(counters, check) -> None:
     code, _, err = check("counters.py", "--counterexamples", "3")
     assert (code, err) == (
         2,
-        "check: counters has a @constraint, and causes outside it are not compared; leave --counterexamples out\n",
+        "check: --counterexamples does not go with a @constraint, which counters has: causes outside the constraint are"
+        " not compared; leave --counterexamples out\n",
     )
 
 

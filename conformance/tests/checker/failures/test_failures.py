@@ -263,7 +263,7 @@ def test_a_folder_with_files_is_not_written_to(search, tmp_path):
         ("--bound 6", "--bound does not go with failures: each failure has bounds of its own; leave --bound out"),
         ("8.1 --protocol 2.1", "--protocol does not go with failures: each failure has bounds of its own"),
         ("8.1 --engine z3", "--engine z3 does not go with failures, which are searched explicitly"),
-        ("8.1 --kafka-version 3.7", "Kafka 3.7 does not have 8.1; leave --kafka-version out"),
+        ("8.1 --kafka-version 3.7", "Kafka 3.7 does not have the failure 8.1; leave --kafka-version out"),
         ("--kafka-version x", "--kafka-version: 'x' is not a version of Kafka; write for example"),
         ("8.1 --replicas 3", "--replicas is no option of check failures; see check failures --help"),
         ("8.1 --report DIR", "--report does not go with failures, which write pages of their own; use --page DIR"),

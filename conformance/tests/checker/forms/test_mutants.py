@@ -521,7 +521,7 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("mutate", "mutate takes a model, as in: check mutate kafka --protocol 2.1"),
+        ("mutate", "mutate needs a model, as in: check mutate kafka --protocol 2.1"),
         (
             "mutate --config topic.properties",
             "--config does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",

@@ -273,8 +273,8 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     assert (found.findings.keys(), found.values["place"].missing[0]) == (set(), 8)
 
 
-NO_SEARCH = "--simulate does not search; leave --simulate or {} out"
-COMPILED = "--simulate walks with compiled code; leave --simulate or --engine {} out"
+NO_SEARCH = "--simulate does not go with {}, an option of searches; leave out one of them"
+COMPILED = "--simulate does not go with --engine {}: walks use compiled code; leave one out"
 WALKS = "--simulate 5 --depth 3"
 REFUSED = {
     "--simulate 5": "--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100",

@@ -393,11 +393,11 @@ def test_every_engine_reports_the_same_range_error(check, tmp_path, where):
 
 NAME_IT = "works only with one model; name the model, as in: check kafka --protocol 2.1"
 BAD = {
-    "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
-    "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",
-    "lamps.py --engine all --prove": "--engine all searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine z3": "--engine z3 needs a bound, as it searches depth by depth; add --bound 6",
+    "lamps.py --engine all": "--engine all needs a bound, as it searches depth by depth; add --bound 6",
+    "lamps.py --engine all --prove": "--engine all needs a bound, as it searches depth by depth; add --bound 6",
     "lamps.py --engine z3 --bound 3 --prove": (
-        "--prove needs the explicit-state search as well: leave --engine z3 out"
+        "--prove does not go with --engine z3, which visits no states; leave out one of them"
     ),
     "lamps.py --engine z3 --bound 3 --continue": (
         "--continue counts states, which Z3 does not do: leave out --continue or --engine z3"
