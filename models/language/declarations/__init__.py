@@ -79,14 +79,14 @@ class DeclarationError(Exception):
 
 
 def plain(value: object) -> int | bool | None:
-    """Return a whole number or a truth value as a plain number; None for any other object."""
+    """Return a whole number (also a member of an IntEnum) as an `int`, a truth value unchanged, else None."""
     if isinstance(value, bool):
         return value
     return int.__int__(value) if issubclass(type(value), int) else None  # type: ignore[arg-type]
 
 
 def number(value: int) -> int:
-    """Return a whole number or a truth value as a plain number. Raises TypeError for any other object."""
+    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError for the rest."""
     return int.__int__(value)
 
 
@@ -115,14 +115,14 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def size_of(size: int | str | Callable[[Any], int], configuration: Any) -> int:
-    """Return the number that `size` means under `configuration`."""
+    """Return the value of a size that is a number, the name of an entry, or a function of the configuration."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
 
 
 def shortened(text: str) -> str:
-    """Return the text in one line, shortened in the middle if it is long."""
+    """Return the text in one line; of a text longer than LONGEST_CODE, the middle is left out."""
     text = " ".join(text.split())
     half = LONGEST_CODE // 2 - 3
     return text if len(text) <= LONGEST_CODE else f"{text[:half]} ... {text[-half:]}"
@@ -139,8 +139,8 @@ def shown(argument: object) -> str:
 
 
 def not_taken(where: str, argument: object, takes: str) -> DeclarationError:
-    """Return the error for an invalid argument of a declaration. `where` is the declaration's text, such as
-    `Set(of={})`, and `takes` says what the argument can be."""
+    """Return the error for an invalid argument of a declaration. `where` is the declaration with `{}` in place of the
+    argument, as in `Set(of={})`; `takes` describes the valid arguments."""
     what, cure = " is not possible", f"give {takes}"
     example = getattr(argument, "example", None)  # of a set or queue, or of the class
     if isinstance(example, str) and isinstance(argument, type):
@@ -167,7 +167,7 @@ def all_named(kind: Any, unnamed: Sequence[object], **named: object) -> None:
 
 
 def refuse_as_optional(values: Any) -> None:
-    """Raise DeclarationError if `optional(...)` cannot be applied to these values of a cell."""
+    """Raise DeclarationError for values to which `optional(...)` cannot add NONE (-1), such as truth values."""
     what, cure = "", "use an IntEnum with a member that means 'none'"
     if values.names is not None:
         what, cure = "takes no IntEnum", f"give {values.names.__name__} a member that means 'none'"
@@ -182,8 +182,8 @@ def refuse_as_optional(values: Any) -> None:
 
 
 def filler_below(element: Any) -> int:
-    """Return the filler of a queue's empty places: the number below all values of an element. Raises DeclarationError
-    if no cell can hold this number."""
+    """Return the filler, which marks an empty place of a queue: the least value of an element, minus 1. Raises
+    DeclarationError if the least value is not a constant, or if the filler takes more than 32 bits."""
     low = plain(element.low)
     if low is None:
         what = f"Queue(of={element}): the values do not begin with a number"
@@ -195,14 +195,14 @@ def filler_below(element: Any) -> int:
 
 
 def declared_in(holder: type) -> dict[str, Any]:
-    """Return the declarations of a class by name, those of base classes first. A class may redeclare what a base class
-    has."""
+    """Return the attributes of a class by name, those of base classes first. An attribute replaces the attribute of the
+    same name in a base class."""
     return {name: value for kind in reversed(holder.__mro__) for name, value in vars(kind).items()}
 
 
 def checked_size(name: str, size: Any, least: int | None = None) -> Any:
-    """Return `size` if it is a number, perhaps one that depends on the configuration, and not below `least`. Raises
-    DeclarationError for anything else; `name` is the argument's name in the message."""
+    """Return `size` unchanged if it is a `Size` (a number, an entry's name, a function) and no number below `least`.
+    Raises DeclarationError otherwise; the message calls the argument `name`."""
     constant = plain(size)
     if constant is None and not isinstance(size, str) and (isinstance(size, type) or not callable(size)):
         cure = "give a whole number, the name of a configuration entry, or a function of the configuration"
@@ -213,8 +213,8 @@ def checked_size(name: str, size: Any, least: int | None = None) -> Any:
 
 
 def checked_number(name: str, value: Any, cure: str) -> int:
-    """Return a whole number or a truth value of a declaration as a plain number. Raises DeclarationError for any other
-    `value`."""
+    """Return a whole number or a truth value as an `int`. For any other `value`, raises DeclarationError, which names
+    the argument (`name`) and ends with `cure`."""
     plain_number = plain(value)
     if plain_number is None:
         raise DeclarationError(f"{name}={shown(value)} is no whole number; {cure}")
@@ -303,8 +303,8 @@ def bound(
     is_open: bool = False,
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
-    text, and `option` the option on the command line. With `is_open`, proofs for every length leave the value
-    unspecified, as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
+    the bound, as it does for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
@@ -347,8 +347,8 @@ def setting(
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
     """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
 
-    A switch is a run-time value, unless it `shapes` the state like a bound. Then each of its values has its own kernel,
-    without the actions and fields that only other values need.
+    A switch is a run-time value, unless `shapes` is true: then it determines the layout of states like a bound, and the
+    model is compiled anew for each value of the switch, without the actions and fields that this value never uses.
     """
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
@@ -377,8 +377,8 @@ def require(condition: object) -> None:
 
 
 class _Elements(type):
-    """The type of all domains. The elements of a domain depend on the configuration, so only the functions of a model
-    can use them."""
+    """The metaclass of all domains. The elements of a domain depend on the configuration, so a model's file can go
+    through them only in actions and properties, and not while the file is loaded."""
 
     def __iter__(cls) -> Iterator[int]:
         raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
@@ -395,8 +395,8 @@ class Domain(metaclass=_Elements):
 
     `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... In actions
     and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
-    `symmetric=True`, `check MODEL` visits only one of the states that differ only in the names of elements; a model
-    that treats elements differently is then refused.
+    `symmetric=True`, `check MODEL` visits one state of each group of states that are equal up to a renaming of the
+    elements (TLC's SYMMETRY); a model whose functions treat two elements differently is refused.
     """
 
     size: ClassVar[Size]
@@ -425,8 +425,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of a domain's last element, as the end of a range of values. The number depends on the
-    configuration."""
+    """The number of a domain's last element, the upper end of a range of values. It is a function, because the number
+    depends on the configuration."""
 
     domain: type[Domain]
 
@@ -448,8 +448,8 @@ def optional(values: type[Domain] | Values) -> Values:
 
 
 def as_values(values: Any, where: str = "field(values={})", takes: str = VALUES) -> Values:
-    """Return the values of a cell that a domain or an enumeration declares; `Values` are returned unchanged. Raises
-    DeclarationError for anything else: the message has `where`, the text of the declaration, and what it `takes`."""
+    """Return the values of a cell that is declared with a domain, an enumeration or `Values`. Raises DeclarationError
+    for any other argument; `where` and `takes` are as for `not_taken`."""
     if isinstance(values, Values):
         return values
     if isinstance(values, type) and issubclass(values, Domain):
@@ -490,8 +490,8 @@ class Set:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the last index of a field that holds these sets. For an enumeration, it is the same domain each
-        time."""
+        """The domain of the elements, which is the last index of a field that holds such sets. All sets of members of
+        one enumeration share one domain."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
             size = ends_of(self.of)[1] + 1
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
@@ -502,14 +502,15 @@ class Set:
 
     @property
     def element(self) -> Values:
-        """The values that an element of the set can have."""
+        """The values that one element of such a set can have."""
         return as_values(self.of)
 
     def __repr__(self) -> str:
         return "Set(...)"
 
     def cells(self, members: Any, size: int) -> list[Any]:
-        """Return the cells of the set of the numbers `members`. Raises ValueError if `members` is not such a set."""
+        """Return a Python set of numbers as `size` cells: cell i is true if the set contains i. Raises ValueError if
+        `members` is no set, or has an element outside 0..size-1."""
         if not isinstance(members, set | frozenset):
             raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
         elements = {int.__int__(member) if isinstance(member, int) else -1 for member in members}
@@ -518,11 +519,11 @@ class Set:
         return [element in elements for element in range(size)]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """Return the set with these cells as a Python object."""
+        """Return the set whose cells are given, as a frozenset of numbers."""
         return frozenset(self.elements(cells))
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """Return the elements of the set with these cells."""
+        """Return the elements of the set whose cells are given, in ascending order."""
         return [element for element, is_in in enumerate(cells) if is_in]
 
 
@@ -553,20 +554,20 @@ class Queue:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the queue's places, which is the last index of a field that holds these queues."""
+        """The domain of the queue's places (0 is the first), which is the last index of a field that holds queues."""
         return types.new_class("Place", (Domain,), {"size": self.most})
 
     @property
     def values(self) -> Values:
-        """The values of each of a queue's cells: an element, or the filler."""
+        """The values that a cell of the queue can hold: those of an element, and the filler."""
         return Values(self.filler, self.element.high)
 
     def __repr__(self) -> str:
         return "Queue(...)"
 
     def cells(self, elements: Any, size: int) -> list[Any]:
-        """Return the cells of the queue with the list `elements`. Raises ValueError if `elements` is not such a
-        list."""
+        """Return the elements, oldest first, followed by fillers up to `size` cells. Raises ValueError if `elements` is
+        no list, is longer than `size`, or contains a value that no element can have."""
         if not isinstance(elements, list | tuple):
             raise ValueError("give a list, the oldest element first")  # noqa: TRY004 - the caller tells the user
         if len(elements) > size:
@@ -576,11 +577,11 @@ class Queue:
         return [*elements, *[self.filler] * (size - len(elements))]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """Return the queue with these cells as a Python object."""
+        """Return the queue whose cells are given, as a list with the oldest element first."""
         return self.elements(cells)
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """Return the elements of the queue with these cells: all cells up to the last one that is not the filler."""
+        """Return the elements of the queue whose cells are given: the cells without the fillers at the end."""
         elements = list(cells)
         while elements and elements[-1] == self.filler:
             elements.pop()
@@ -592,12 +593,13 @@ Contents = Set | Queue
 
 
 class Record:
-    """Fields under one name: with `broker = field(Replica, values=Broker)`, `s.broker[r].role` is a field of Broker."""
+    """The base class of groups of fields. With `class Broker(Record)` and `broker = field(Replica, values=Broker)`,
+    `s.broker[r].role` is the field `role` of broker r."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A declared field that holds records, one for each index, or queues of records."""
+    """A declared field that holds a record, or a queue of records, for each index."""
 
     over: tuple[type[Domain], ...]
     record: type[Record]
@@ -605,7 +607,7 @@ class Group:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The declarations of the record's parts by name, those of base classes first."""
+        """The declared fields of the record by name, those of its base classes first."""
         return {name: part for name, part in declared_in(self.record).items() if isinstance(part, Field | Group)}
 
 
@@ -626,13 +628,13 @@ class Field:
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
-        """The domains of the indices that a model writes. At each combination of indices there is one value, set or
-        queue."""
+        """The domains of the indices in a model's text, as in `s.isr[p]`: those in `over`, without the last domain of a
+        set or queue, whose elements are its cells."""
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """Return the initial value of an array with these sizes, the whole field or a row of it, as nested lists of
-        numbers."""
+        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension; if the
+        first lengths are left out, the result is a part of the array."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -643,10 +645,11 @@ class Field:
 
 
 def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any:
-    """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
-    `initially` the given value (default: 0), or a set, queue or record.
+    """Declare a field of the state: an array indexed by the domains `over` (a single element, if there are none). Each
+    element is one of `values`, or a set, a queue or a record.
 
-    A set is empty `initially`, or contains the given numbers, as in `{0, 1}`, or the whole domain, given by its name.
+    `initially` is the initial value of every element, 0 by default. A set is empty by default; for a set, `initially`
+    is a set of numbers, as in `{0, 1}`, or the domain, which stands for all its elements.
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
@@ -679,7 +682,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
 
 
 class Kind(Enum):
-    """The kinds of decorated functions."""
+    """The decorators of the language, one of which marks each decorated function."""
 
     ACTION = "action"
     ALWAYS = "always"
@@ -712,8 +715,8 @@ INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
 
 @dataclass(frozen=True)
 class Mark:
-    """The kind and the arguments of a decorator, which it attaches to the decorated function in the attribute
-    `isrcheck`."""
+    """What a decorator attaches to the decorated function, as its attribute `isrcheck`: which decorator it is, and the
+    decorator's arguments."""
 
     kind: Kind
     permitted: Callable[..., Any] | None = None
@@ -728,7 +731,7 @@ class Mark:
 
 
 def mark_of(function: Any) -> Mark | None:
-    """The mark that a decorator attached to `function`, or None."""
+    """Return the mark that a decorator attached to `function`; None if the function has no decorator."""
     try:
         mark = getattr(function, "isrcheck", None)
     except Exception:  # an object of the model's file whose attributes cannot be read
@@ -737,13 +740,13 @@ def mark_of(function: Any) -> Mark | None:
 
 
 def is_marking(function: object) -> bool:
-    """Whether `function` is a decorator of the language: it attaches a mark to a function and returns the function."""
+    """Whether `function` is a decorator of the language, such as `@always`, with or without its arguments."""
     return type(function) is FunctionType and function.__code__.co_filename == _marked.__code__.co_filename
 
 
 def _marked(function: Any, mark: Mark) -> Any:
-    """Attach the mark to the function and return the function; if `function` is None, return a decorator that does
-    so."""
+    """Attach the mark to the function and return the function. If `function` is None, as for a decorator with
+    arguments, return a decorator that attaches the mark."""
     if function is None:
         return lambda function: _marked(function, mark)
     if mark_of(function) is not None:  # a property would silently become a lemma
@@ -757,8 +760,8 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
     combination of values of its parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
-    liveness properties assume that a step of the action is eventually taken if one stays possible (weak fairness);
-    `fair` may also name parameters, for each of whose values this is assumed (`Fairness`).
+    liveness properties assume weak fairness: if steps of the action stay possible, one is eventually taken. If `fair`
+    names parameters of the action, weak fairness is assumed for each of their values separately.
     """
     return _marked(function, Mark(Kind.ACTION, shows=shows, fair=fair))
 
@@ -824,10 +827,11 @@ states of the loop in which the property is false.
 """
 
 always_eventually = _liveness(Kind.ALWAYS_EVENTUALLY)
-"""Mark a predicate that every behaviour makes true again and again: []<>P. The rest is as for `eventually`."""
+"""Mark a predicate P that every behaviour makes true again and again: []<>P. The arguments are as for `eventually`."""
 
 eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
-"""Mark a predicate that every behaviour eventually makes true for ever: <>[]P. The rest is as for `eventually`."""
+"""Mark a predicate P that every behaviour eventually makes true for ever: <>[]P; the arguments are as for
+`eventually`."""
 
 
 def leads_to(
@@ -838,10 +842,10 @@ def leads_to(
     applies: Callable[[Any], bool] | None = None,
     fair: Any = None,
 ) -> Any:
-    """Mark a predicate that every behaviour makes true after the premise `when`, a function of the state, is true: when
-    ~> P.
+    """Mark a predicate P that becomes true after each state in which the premise `when`, a function of the state, is
+    true: `when ~> P` in TLA+.
 
-    The predicate may be true already in the state in which the premise is true. The rest is as for `eventually`.
+    P may be true already in the state of the premise. Fairness, counterexample and `permitted` are as for `eventually`.
     """
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
@@ -860,10 +864,10 @@ properties.
 def initial(function: Any) -> Any:
     """Mark a function that makes initial states, in one of two forms.
 
-    A function of `s` is in the modelling language and follows the rules of an action: each combination of values of its
-    parameters with which it is enabled makes one initial state of the default state, in which every field has its
-    declared initial value. Their order is that of the arguments; a repeated state does not count again. A model may
-    have several such functions, one after the other.
+    A function of `s` is in the modelling language and follows the rules of an action. It starts from the default state,
+    in which every field has its declared initial value, and makes one initial state for each combination of arguments
+    for which its guards are true, in the order of the arguments. A repeated state does not count again. A model may
+    have several of these functions; their initial states follow one another.
 
     A function of the configuration is plain Python outside the language, and yields dictionaries {field: value}: it is
     evaluated once. Arrays are nested lists; a missing field keeps its declared initial value.
@@ -914,15 +918,15 @@ Domains = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WeakFairness:
-    """An entry of a property's `fair=`: actions, as functions or by name (empty: all actions), and the parameters for
-    each of whose values a behaviour is fair separately."""
+    """One fairness assumption as a model's file declares it: actions, as functions or by name (empty: all actions), and
+    the parameters for whose values fairness is assumed separately. The loader makes a `Fairness` of it."""
 
     actions: tuple[Any, ...]
     each: tuple[Any, ...] = ()
 
 
 def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness:
-    """Declare that a step of these actions is eventually taken, if one of them stays possible: WF_vars(A \\/ B).
+    """Declare that a step of these actions is eventually taken if such steps stay possible: WF_vars(A \\/ B).
 
     `each` names parameters of the actions: fairness is then declared for each of their values separately, as in
     \\A p : WF_vars(A(p)). An action is given as its function or by its name.
@@ -937,7 +941,7 @@ any_action = WeakFairness(())
 
 
 def names_of(each: Any) -> tuple[Any, ...]:
-    """Return the names of parameters as a tuple; `each` is one name or several."""
+    """Return one name of a parameter, or a list of names, as a tuple."""
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)
@@ -945,7 +949,8 @@ def names_of(each: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Weak fairness to a disjunction of actions (their names; empty: all) for each value of the parameters `each`."""
+    """Weak fairness to the disjunction of the named actions (empty: all actions), for each value of the parameters
+    `each` separately: \\A p : WF_vars(A(p) \\/ B(p))."""
 
     actions: tuple[str, ...]
     each: tuple[str, ...] = ()
@@ -954,10 +959,11 @@ class Fairness:
 def checked(
     fair: Any, where: str, names: Mapping[Any, str], actions: Mapping[str, Domains], cure: Callable[[str], str]
 ) -> tuple[Fairness, ...]:
-    """Return the `fair=` of a property, checked. Raises LanguageError that begins with `where`.
+    """Return the fairness assumptions that a property declares with `fair=`. If an action or a parameter in them does
+    not exist, raises LanguageError, whose message begins with `where`.
 
-    `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action, and
-    `cure` answers an unknown name.
+    `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action by
+    name, and `cure` returns the end of the message about an unknown action.
     """
     fairness = []
     for entry in fair if isinstance(fair, list | tuple) else [fair]:
@@ -975,8 +981,8 @@ def checked(
 
 
 def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
-    """Return the `fair=` of an action, checked: True, or the parameters for each of whose values it is fair. Raises
-    LanguageError that begins with `where`."""
+    """Return the fairness assumptions that an action declares with `fair=`: none, one, or one for each value of the
+    named parameters. For an unknown parameter, raises LanguageError, whose message begins with `where`."""
     if fair is False:
         return ()
     each = () if fair is True else names_of(fair)

@@ -1,10 +1,10 @@
 """The closed list of the modelling language: what a function of a model can contain, and what is refused instead.
 
-The rows of `CONSTRUCTS` are the constructs with their meaning, their errors and the nodes that they become, those of
-`REFUSALS` the forms of Python that the language does not have, and those of `LIMITS` the limits on size. The tests
-check that the reader accepts and refuses what each row says, and that nothing of Python's grammar is missing. The
-tables of docs/language.md are made of the rows, and the fuzzer has to write every construct. The examples are about
-`MODEL`: `r` and `p` are parameters that are replicas, and `chosen` is one that is a set of replicas.
+`CONSTRUCTS` lists the constructs with their meaning, their errors and the nodes that they become; `REFUSALS` lists the
+forms of Python that the language does not have, and `LIMITS` the limits on size. The tests check that the reader
+accepts and refuses the examples of every entry, and that the entries cover Python's whole grammar. The tables of
+docs/language.md are made of the entries, and the fuzzer has to write every construct. The examples are about `MODEL`:
+the parameters `r` and `p` are replicas, and the parameter `chosen` is a set of replicas.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def replica_restarts(s, replica: Replica):
 
 
 class Place(Enum):
-    """The place in a model at which an example stands."""
+    """Where in `MODEL` an example of a construct is inserted."""
 
     ACTION = "the statements of an action"
     HELPER = "the statements of a helper that returns a value"
@@ -81,7 +81,7 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Construct:
-    """One construct of the language."""
+    """A construct of the language, such as `s.isr.add(r)`: a row of a table in docs/language.md."""
 
     examples: tuple[str, ...]
     """The construct as it is written, in each of its forms."""
@@ -489,7 +489,7 @@ REFUSALS = (
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on the size of a function."""
+    """A limit on a function: `of` names the limited quantity, such as the terms of a sum, and `most` is the limit."""
 
     of: str
     most: int
