@@ -1083,8 +1083,8 @@ class Instance:
         return self
 
     def enumerated(self, watch: Watch) -> InitialStates:
-        """Return the initial states, and compute them at the first call; meanwhile, `watch` is called with the number
-        of states so far and the size of each. Raises ModelError if a state is invalid or there is none."""
+        """Return the initial states, which the first call computes; meanwhile it calls `watch` with the number of
+        states so far and their size in bytes. Raises ModelError if a state is invalid or there is none."""
         if self.is_enumerated:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)
