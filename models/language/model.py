@@ -377,7 +377,7 @@ class Model:
             return next(iter(self.protocols.values()))
         if name not in self.protocols:
             if len(self.protocols) == 1:
-                raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
+                raise UsageError(f"{self.name} has only one protocol; leave --protocol {name} out")
             what = f"{self.name} has no protocol {name}"
             raise UsageError(f"{what}; {self._stand_in(name) or nearest(name, self.protocols)}")
         return self.protocols[name]
@@ -398,8 +398,8 @@ class Model:
         values = {key: protocol.switches.get(name, entry.default) for key, protocol in self.protocols.items()}
         if len(set(values.values())) > 1 and value != values[chosen.name]:
             others = [key for key, other in values.items() if other == value]
-            there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has it"
-            raise UsageError(f"{name}={spell(entry, value)} is not what {chosen.name} does; {there}")
+            there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has this value"
+            raise UsageError(f"{name}={spell(entry, value)} is not the value of protocol {chosen.name}; {there}")
 
     def instance(
         self,
@@ -483,7 +483,7 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
             what = f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function"
-            raise LanguageError(f"{what}; write it as a plain `def`, and leave the decorator out")
+            raise LanguageError(f"{what}; write a plain `def`, without a decorator that replaces the function")
         if name in IMPLICIT_PROPERTIES:
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return functions
@@ -515,8 +515,8 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
             is_declared = any(is_of_the_language(decorator, vars(module)) for decorator in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
-                    f"{path}:{definition.lineno}: {definition.name} is declared, but the loaded module"
-                    " does not have it; declare it once, outside any block, class or function"
+                    f"{path}:{definition.lineno}: {definition.name} has a decorator of the language, but is no"
+                    " function of the loaded module; define it once, outside any block, class or function"
                 )
 
 
@@ -595,7 +595,7 @@ def assemble(
     generators = tuple(reader.read(python) for python in marked if _is_generator(python))
     starts = [start for start in marked if not _is_generator(start)]
     if len(starts) + bool(generators) > 1:
-        what = ", some of the configuration and some of a state; keep one form" if generators else "; keep one"
+        what = ", some of the configuration and some of the state `s`; keep one form" if generators else "; keep one"
         raise LanguageError(f"{path}:1: there are several @initial functions{what}")
     terminals = tuple(map(reader.read, _functions(bases, Kind.TERMINAL).values()))
     constraints = tuple(map(reader.read, _functions(bases, Kind.CONSTRAINT).values()))
@@ -655,18 +655,18 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
             if part.startswith("_") or part in CHANGES_OF_QUEUES:
                 raise LanguageError(f"{where}: `{part}` is reserved by the language; choose another name")
             if isinstance(held, Group):
-                raise LanguageError(f"{where}: the part `{part}` is a record; declare its parts here")
+                raise LanguageError(f"{where}: the part `{part}` is a record; declare the fields of that record here")
             if group.queue is None:
                 fields[f"{name}.{part}"] = replace(held, over=(*group.over, *held.over), outer=len(group.over))
             elif held.over:
                 what = f"the part `{part}` is no single value, which a queue needs"
-                raise LanguageError(f"{where}: {what}; give it no index, and no set or queue as its values")
+                raise LanguageError(f"{where}: {what}; give the part no index, and no set or queue as its values")
             elif not isinstance(held.values.low, int):
                 what = f"the values of the part `{part}` begin with no number, which a queue needs"
                 raise LanguageError(f"{where}: {what}; write between(0, ...)")
             elif held.initially != 0:
                 what = f"the part `{part}` has initially=, but a queue is empty at first"
-                raise LanguageError(f"{where}: {what}; leave it out, or declare another Record for the queue `{name}`")
+                raise LanguageError(f"{where}: {what}; leave initially= out, or give the queue `{name}` another Record")
             else:
                 queue = _queue_of_part(where, held, group.queue)
                 over = (*group.over, group.queue.axis)
@@ -710,7 +710,7 @@ def _same_parameters(action: Action) -> None:
     for other in action.alternatives[1:]:
         if [p.domain for p in other.arguments] != [p.domain for p in first.arguments]:
             what = f"{other.path}:{other.line}: {action.name} has other parameters than at {first.path}:{first.line}"
-            raise LanguageError(f"{what}; a swapped action keeps the parameters of the action that it replaces")
+            raise LanguageError(f"{what}; give all versions of an action the same parameters")
 
 
 def _shown_parameters(action: Action) -> None:
@@ -1097,8 +1097,8 @@ class Instance:
         ModelError if there is no initial state."""
         if not states:
             raise ModelError(
-                f"{self.model.name}: this configuration has no initial state; make @initial"
-                f" {'enabled for some arguments' if self.model.generators else 'yield one'}"
+                f"{self.model.name}: this configuration has no initial state; let @initial"
+                f" {'have true guards for some arguments' if self.model.generators else 'yield a state'}"
             )
         if self.model.constraints:
             states = self._within(states)
@@ -1112,7 +1112,7 @@ class Instance:
             first = self.model.constraints[0]
             names = ", ".join(constraint.name for constraint in self.model.constraints)
             what = f"{first.path}:{first.line}: @constraint {names} excludes every initial state"
-            raise ModelError(f"{what}; weaken it, or make @initial yield a state within it")
+            raise ModelError(f"{what}; weaken the constraint, or let @initial make a state in which it is true")
         packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
         return InitialStates(packed, len(kept), self.cells, states.size)
 

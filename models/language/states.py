@@ -86,7 +86,7 @@ class FieldLayout:
         range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
-            raise ModelError(f"{what}; guard the step, or widen the field")
+            raise ModelError(f"{what}; guard the step, or widen the field's range")
         return int(value)
 
     def spell(self, value: int) -> str:
@@ -392,7 +392,7 @@ class Enumeration:
             other, expected = first.setdefault(name.partition(".")[0], (name, used))
             if used != expected:
                 what = f"{escaped(other)} and {escaped(name)} start with different lengths"
-                raise ModelError(f"{self.place_of(name)}: {what}; give each record all of its parts")
+                raise ModelError(f"{self.place_of(name)}: {what}; give the queues of all parts the same length")
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):

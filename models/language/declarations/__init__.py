@@ -187,10 +187,10 @@ def filler_below(element: Any) -> int:
     low = plain(element.low)
     if low is None:
         what = f"Queue(of={element}): the values do not begin with a number"
-        raise DeclarationError(f"{what}; write them as in between(0, 5)")
+        raise DeclarationError(f"{what}; declare the values of an element as in between(0, 5)")
     if low <= CELL_LOW:
-        what = f"Queue(of={element}): a queue needs a number below its elements"
-        raise DeclarationError(f"{what}; let them begin at {CELL_LOW + 1} or above")
+        what = f"Queue(of={element}): a queue needs a number below its elements for empty places"
+        raise DeclarationError(f"{what}; let the elements begin at {CELL_LOW + 1} or above")
     return low - 1
 
 
@@ -339,7 +339,7 @@ def setting(
     elif values is not None:
         if not isinstance(values, type) or not issubclass(values, IntEnum):
             what = f"setting(values={shown(values)}): a setting is a number or a member of an IntEnum"
-            raise DeclarationError(f"{what}; give the IntEnum, or least= and most= for numbers")
+            raise DeclarationError(f"{what}; give values= an IntEnum, or leave values= out and give least= and most=")
         least, most = ends_of(values)
     return Entry(default, says, shapes, values, least, most, option, is_open=not shapes)
 
@@ -354,7 +354,7 @@ def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
         return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
     if not isinstance(default, IntEnum):
         what = f"switch({shown(default)}): a switch is on or off, or a member of an IntEnum"
-        raise DeclarationError(f"{what}; give True, False or a member")
+        raise DeclarationError(f"{what}; give True, False or a member of an IntEnum")
     kind = type(default)
     return Entry(default, says, shapes, kind, *ends_of(kind), None, is_switch=True)
 
@@ -384,7 +384,7 @@ class _Elements(type):
         raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
 
     def __len__(cls) -> int:
-        raise DeclarationError(f"{cls.__name__} has a size only in actions and properties; use the configuration here")
+        raise DeclarationError(f"{cls.__name__} has a size only in actions and properties; use its configuration entry")
 
     def __bool__(cls) -> bool:
         return True
@@ -485,7 +485,7 @@ class Set:
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
             raise not_taken("Set(of={})", of, "a domain or an IntEnum, as in: class Number(Domain, size=4)")
         if issubclass(of, IntEnum) and ends_of(of)[0] != 0:
-            raise DeclarationError(f"Set(of={of.__name__}): the members are not numbered 0, 1, 2, ...; number them so")
+            raise DeclarationError(f"Set(of={of.__name__}): the least member is not 0; number the members 0, 1, 2, ...")
         object.__setattr__(self, "of", of)
 
     @cached_property
@@ -573,7 +573,7 @@ class Queue:
         if len(elements) > size:
             raise ValueError(f"give at most {size} elements of the queue")
         if any(not isinstance(element, int) or element <= self.filler for element in elements):
-            raise ValueError(f"give elements of the queue, which are numbers from {self.filler + 1} on")
+            raise ValueError(f"give elements of the queue, which are whole numbers of at least {self.filler + 1}")
         return [*elements, *[self.filler] * (size - len(elements))]
 
     def value(self, cells: Sequence[int]) -> Any:
@@ -659,7 +659,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
     queued = isinstance(values, Queue) and values.record is not None
     if queued or (isinstance(values, type) and issubclass(values, Record)):
         if initially is not None:
-            raise DeclarationError("a field of records has no initially=; declare it for the parts of the record")
+            raise DeclarationError("a field of records takes no initially=; give initially= to the parts of the record")
         return Group(over, values.record, values) if queued else Group(over, values)
     if not isinstance(values, Contents):
         held = as_values(values, takes=f"{VALUES}, Set(...), Queue(...) or a Record")
@@ -668,13 +668,13 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
     axes = (*over, values.axis)
     if isinstance(values, Queue):
         if initially is not None:
-            raise DeclarationError("a queue is empty initially; leave initially= out, and fill it in @initial")
+            raise DeclarationError("a queue is empty initially; leave initially= out, and fill the queue in @initial")
         return Field(axes, values.values, values.filler, values)
     if initially is None or initially is values.of:
         return Field(axes, values.values, int(initially is not None), values)
     if not isinstance(initially, set | frozenset) or any(plain(member) is None for member in initially):
         what = f"a set is initially {shown(initially)}"
-        raise DeclarationError(f"{what}; give a set of numbers, or {values.of.__name__} for all")
+        raise DeclarationError(f"{what}; give initially= a set of numbers, or {values.of.__name__} for all elements")
     return Field(axes, values.values, 0, values, frozenset(map(number, initially)))
 
 
@@ -932,7 +932,7 @@ def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness
     \\A p : WF_vars(A(p)). An action is given as its function or by its name.
     """
     if not actions:
-        raise DeclarationError("weak_fairness() names no action; name one, or write any_action for all of them")
+        raise DeclarationError("weak_fairness() names no action; name an action, or write any_action for all actions")
     return WeakFairness(actions, names_of(each))
 
 
@@ -1000,4 +1000,4 @@ def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Do
             first = next(iter(actions))
             if domains[name] is not actions[first][name]:
                 what = f"fair= is for each {name}, whose domain is not the same in {first} and {action}"
-                raise LanguageError(f"{where}: {what}; give both the same domain")
+                raise LanguageError(f"{where}: {what}; give the parameter the same domain in both actions")

@@ -433,7 +433,7 @@ REFUSALS = (
     Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), EXPRESSIONS_ARE),
     Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), EXPRESSIONS_ARE),
     Refusal(("return", "return True"), "guard with require(...), or use if/else"),
-    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put these statements after the loop"),
+    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put the statements of the `else` after the loop"),
     Refusal(
         ("for e in (1, 2):\n    pass", "for e in range(0, 4, 2):\n    pass"),
         "go through range(n), range(m, n), a domain or a set",
@@ -452,7 +452,7 @@ REFUSALS = (
     Refusal(("a = 0 <= r in (0, 1)",), "write `in` as a comparison of its own, in brackets"),
     Refusal(('a = "text"', "a = 1.5", "a = None"), "use whole numbers and truth values"),
     Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
-    Refusal(("a = s.epoch",), "write every index: there are no slices and no rows"),
+    Refusal(("a = s.epoch",), "write every index: the language has no slices and no parts of arrays"),
     Refusal(("a = abs(s.epoch[r])", "print(r)"), "of Python's own functions, use only min, max, all, any, sum, len"),
     Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
     Refusal(
@@ -482,7 +482,7 @@ REFUSALS = (
         "give the value for that case: max((... for x in range(n) if ...), default=0)",
     ),
     Refusal(("require(s.isr == 0)",), "compare the set with another set of the same domain, or use len(...) and `in`"),
-    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes"),
+    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes to the state"),
     Refusal(("a = fence(s, r)",), "call the helper as a statement of its own"),
 )
 

@@ -513,7 +513,7 @@ class FunctionReader:
                 return self._call_statement(statement, call)
             case ast.Expr():
                 what = "this expression has no effect"
-                raise self.error(statement, what, "call require(...), or a helper that writes")
+                raise self.error(statement, what, "call require(...), or a helper that writes to the state")
         what = f"the statement `{type(statement).__name__}` is not in the language"
         raise self.error(statement, what, STATEMENTS_ARE)
 
@@ -570,7 +570,7 @@ class FunctionReader:
     def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
             what = "the loop has an `else`, which the language lacks"
-            raise self.error(statement, what, "put these statements after the loop")
+            raise self.error(statement, what, "put the statements of the `else` after the loop")
         assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
         numbers = self.set_of(statement.iter) or self.range(statement.iter)
@@ -610,7 +610,7 @@ class FunctionReader:
         called = self.helper(call)
         if not called.routine.writes:
             what = f"the value that {call.func.id}(...) returns is not used"
-            raise self.error(statement, what, "use the value, or call a helper that writes")
+            raise self.error(statement, what, "use the value, or call a helper that writes to the state")
         self.writes |= called.routine.writes
         self.is_written = True
         return ir.Do(called, span=span)
@@ -827,14 +827,14 @@ class FunctionReader:
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
             what = f"the field `{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
-            raise self.error(node, what, "write every index: there are no slices and no rows")
+            raise self.error(node, what, "write every index: the language has no slices and no parts of arrays")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
 
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
         """Return the parameter with this name. Refuses a name that is not a state."""
         if name not in self.states:
-            raise self.error(node, f"`{name}` is not a state here", f"call a state {' or '.join(STATE_NAMES)}")
+            raise self.error(node, f"`{name}` is not a state here", f"name the state {' or '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
@@ -937,7 +937,7 @@ class FunctionReader:
             what = f"{name}(...) gets a generator and another argument"
             raise self.error(call, what, f"write {name}(a, {name}(... for x in range(n)))")
         if call.keywords:
-            raise self.error(call, f"{name}(...) of numbers has a keyword", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) of numbers has a keyword argument", f"write {name}(a, b)")
         if len(call.args) < 2:
             raise self.error(call, f"{name}(...) gets fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
@@ -1005,7 +1005,7 @@ class FunctionReader:
         name = call.func.id
         python = self.meaning(call.func)
         if type(python) is not types.FunctionType or python is require:
-            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers of the modelling language")
         if str(python.__module__).startswith("isrcheck.models.language."):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
             raise self.error(call, what, "write it outside of functions, as a declaration of its own")
@@ -1014,7 +1014,7 @@ class FunctionReader:
             raise self.error(
                 call,
                 f"{name} is an action or another declaration, which no function can call",
-                "move what both functions need into a helper",
+                "move the code that both functions need into a helper",
             )
         for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
             kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
@@ -1144,7 +1144,7 @@ class FunctionReader:
             raise self.error(node, what, "compare two sets at a time, with `and` between")
         if not all(sides) or type(sign) not in SIGNS:
             hint = "compare the set with another set of the same domain, or use len(...) and `in`"
-            raise self.error(node, f"`{text}` compares a set with something else", hint)
+            raise self.error(node, f"`{text}` compares a set with a value that is no set", hint)
         (left,), (right,) = sides
         if left.domain is not right.domain:
             names = f"{left.domain.__name__} and of {right.domain.__name__}"

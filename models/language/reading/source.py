@@ -463,7 +463,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
     if python.__name__ != code.co_name:
-        raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
+        raise LanguageError(f"{here} is run under the name {python.__name__}; do not assign `__code__` or `__name__`")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
         what = f"{here} uses {names}, which belongs to the function around it"
@@ -471,20 +471,20 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     try:
         text = text_of(code.co_filename)
     except (OSError, SyntaxError, ValueError):
-        raise LanguageError(f"{here} has no source file that can be read; write it in a file") from None
+        raise LanguageError(f"{here} has no source file that can be read; define the function in a file") from None
     definition = text.functions.get(place)
     if definition is None:
         what = f"{here} is not written as a plain `def` in this file"
-        raise LanguageError(f"{what}; write it out, without a lambda or a factory")
+        raise LanguageError(f"{what}; write a plain `def`, without a lambda or a factory")
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
-        what = f"{here} does not run the code that its text says"
+        what = f"{here} does not run the code of its text in the file"
         raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
     renamed = "." in code.co_qualname and _private_name(definition)
     if renamed:
         raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
-        raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
+        raise LanguageError(f"{here} has default values that its text lacks; pass every argument, and set no defaults")
     return definition, text.code(place, code.co_flags & FUTURE), text
 
 

@@ -287,11 +287,11 @@ def test_an_expression_with_line_breaks_is_refused(parcels: Trace) -> None:
     )
     assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
     assert refused(parcels, "1" * 1001) == (
-        "--eval the expression has 1001 characters, more than 1000; define it in the model"
+        "--eval the expression has 1001 characters, more than 1000; define it as a helper"
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
-    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify it"
+    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify the expression"
 
 
 def test_an_invalid_index_is_reported_with_step_and_column(parcels: Trace) -> None:
