@@ -263,7 +263,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "Python's own all is any": (
         TEXT + "\n\nimport builtins\nbuiltins.all = any\n",
         None,
-        "loading the model changes Python's own `all`; leave the module builtins alone",
+        "loading the model changes Python's own `all`; do not assign to Python's module `builtins`",
     ),
 }  # fmt: skip
 
