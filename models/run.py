@@ -38,11 +38,8 @@ is_within = Instance.is_within
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
     """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or a constraint of the
-    model is false in the state before the step.
-
-    Raises ModelError, with the step, if the step writes a value or uses an index outside its declared range, or if a
-    constraint cannot be evaluated in the state after the step.
-    """
+    model is false in the state before the step. Raises ModelError, with the step, if the step writes a value or uses an
+    index outside its declared range, or if a constraint cannot be evaluated in the state after the step."""
     function = instance.function(step.action_index)
     if function is None or not instance.is_within(cells):
         return None

@@ -32,10 +32,8 @@ from isrcheck.models.messages import UsageError
 
 
 class Folder:
-    """A folder in Hadoop's file system with small text files; no reader sees a file that is written only in part.
-
-    If the file system fails, methods raise UsageError or SparkLostError (checker/spark/faults.py).
-    """
+    """A folder in Hadoop's file system with small text files; no reader sees a file that is written only in part. If
+    the file system fails, methods raise UsageError or SparkLostError (checker/spark/faults.py)."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.name = name.rstrip("/") or "/"
@@ -164,11 +162,9 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged.
-
-        `chunks` has the number of states in each chunk, by depth. Without this check, the search would miss the states
-        of a lost file.
-        """
+        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged. `chunks` has
+        the number of states in each chunk, by depth. Without this check, the search would miss the states of a lost
+        file."""
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 

@@ -65,10 +65,7 @@ class StoredLevel:
 
 class PartitionedStates:
     """The visited states in Spark's partitions. Each state is stored twice: in its level, in breadth-first order, and
-    in the shard that its hash selects, in no order.
-
-    The number of a state is its position in breadth-first order.
-    """
+    in the shard that its hash selects, in no order. The number of a state is its position in breadth-first order."""
 
     def __init__(self, session: Session, words: int) -> None:
         self.session = session
@@ -209,10 +206,8 @@ class SparkCarrier(Carrier):
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
-        """Store the states that the search starts from as the first level, each as its own predecessor.
-
-        If an earlier run has left checkpoints within the depth limit, continue from the newest one.
-        """
+        """Store the states that the search starts from as the first level, each as its own predecessor. If an earlier
+        run has left checkpoints within the depth limit, continue from the newest one."""
         if self.checkpoint is not None:
             # The digest covers the packing of states and the numbering of steps.
             question = {"isrcheck": source_digest(), **self.context.question()}

@@ -104,11 +104,9 @@ first pattern that matches gives the message; the groups of this regular express
 
 @contextlib.contextmanager
 def explained(evidence: Evidence) -> Iterator[None]:
-    """Turn errors of Spark in the block into a UsageError or a SparkLostError.
-
-    Errors of isrcheck on an executor, and errors unrelated to Spark, are raised unchanged. Ctrl-C can make the
-    connection to Java unusable; errors that follow from Ctrl-C are raised as KeyboardInterrupt.
-    """
+    """Turn errors of Spark in the block into a UsageError or a SparkLostError. Errors of isrcheck on an executor, and
+    errors unrelated to Spark, are raised unchanged. Ctrl-C can make the connection to Java unusable; errors that follow
+    from Ctrl-C are raised as KeyboardInterrupt."""
     try:
         yield
     except (UsageError, SparkLostError):

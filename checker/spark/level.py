@@ -198,10 +198,8 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
 
 def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
     """Yield the position and the `Link` (predecessor and step) of each wanted state of a chunk. `wanted` has, for each
-    chunk, the positions of the wanted states.
-
-    The function reads all input, because Spark does not reuse a Python process that has left input unread.
-    """
+    chunk, the positions of the wanted states. The function reads all input, because Spark does not reuse a Python
+    process that has left input unread."""
     for _, packed in ordered:
         blob = unpack(packed)
         for place in wanted[chunk]:

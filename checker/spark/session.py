@@ -216,11 +216,9 @@ def is_local(master: str) -> bool:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
-    """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start.
-
-    An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
-    (checker/spark/faults.py). `announce` gets progress messages.
-    """
+    """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start. An error
+    of Spark in the block becomes a UsageError or a SparkLostError with a one-line message (checker/spark/faults.py).
+    `announce` gets progress messages."""
     for name in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(name) is None:
             raise UsageError(f"Spark needs the package {name}, which is not installed: {INSTALL}")

@@ -58,10 +58,8 @@ def task_statistics(context: SparkContext) -> TaskStatistics:
 
 def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
     """Run `work`, a function that runs Spark jobs, in a thread, and yield every 0.2 s until the function has returned.
-
     An exception in the caller meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark
-    fails, and every exception of `work`.
-    """
+    fails, and every exception of `work`."""
     errors: list[BaseException] = []
     group = f"isrcheck {id(errors)}"
 
@@ -88,10 +86,8 @@ def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
 
 
 def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
-    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile.
-
-    An exception of `look` cancels the jobs. Raises the same exceptions as `running`.
-    """
+    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile. An
+    exception of `look` cancels the jobs. Raises the same exceptions as `running`."""
     done: list[T] = []
     for _ in running(session, lambda: done.append(work())):
         look()
@@ -106,11 +102,9 @@ def values_of(statistics: TaskStatistics) -> Mapping[Any, Any]:
 def results_of(
     session: Session, tasks: Sequence[T], run: Callable[[T], R], look: Callable[[int], object]
 ) -> Iterator[tuple[int, R]]:
-    """Call `run` for each task on an executor, and yield the task's position and result soon after it has ended.
-
-    Every 0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
-    Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`.
-    """
+    """Call `run` for each task on an executor, and yield the task's position and result soon after it has ended. Every
+    0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
+    Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`."""
     statistics, yielded = task_statistics(session.context), set[int]()
 
     def work() -> None:

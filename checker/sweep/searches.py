@@ -214,10 +214,8 @@ BAR = 20
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """Return the searches to run, and for each row with an instance the position of the search that answers it.
-
-    Rows with the same transition system share one search.
-    """
+    """Return the searches to run, and for each row with an instance the position of the search that answers it. Rows
+    with the same transition system share one search."""
     cases, answers = [], {}
     first: dict[object, int] = {}
     for position, row in enumerate(sweep.rows):

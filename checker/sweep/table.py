@@ -196,10 +196,8 @@ def search(
     budget: Budget = UNLIMITED,
 ) -> SweepTable:
     """Run the searches that no earlier run has finished, and return the table. `answers` has, for the number of each
-    row with an instance, the position of its search.
-
-    Raises KeyboardInterrupt if interrupted before the first result, and UsageError if the model refuses every search.
-    """
+    row with an instance, the position of its search. Raises KeyboardInterrupt if interrupted before the first result,
+    and UsageError if the model refuses every search."""
     rows = [
         SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
     ]

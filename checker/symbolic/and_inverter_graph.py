@@ -30,10 +30,7 @@ class Truth:
 
 class AndInverterGraph:
     """A graph of nodes, which are variables or conjunctions of two literals; each conjunction is stored once. A node is
-    a variable if its `left` is 0.
-
-    All operations that create or traverse nodes check the budget of time and memory.
-    """
+    a variable if its `left` is 0. All operations that create or traverse nodes check the budget of time and memory."""
 
     def __init__(self, budget: FormulaBudget | None = None) -> None:
         self.budget = budget or FormulaBudget()
@@ -147,10 +144,7 @@ class AndInverterGraph:
 
     def replaced(self, nodes: Iterable[int], images: Mapping[int, int]) -> dict[int, int]:
         """Return, for each node, the literal that the node becomes if each variable in `images` is replaced by its
-        image. `nodes` must be in order of creation.
-
-        Variables without an image stay unchanged.
-        """
+        image. `nodes` must be in order of creation. Variables without an image stay unchanged."""
         literals = dict(images)
         literals[1] = 1
         left, right, both = self.left, self.right, self.both
@@ -167,11 +161,9 @@ class AndInverterGraph:
         return literals
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
-        """Return clauses that can be satisfied exactly if all demanded literals can be true together.
-
-        A conjunction that is used in only one other conjunction gets no variable in the clauses: it is merged into the
-        other conjunction.
-        """
+        """Return clauses that can be satisfied exactly if all demanded literals can be true together. A conjunction
+        that is used in only one other conjunction gets no variable in the clauses: it is merged into the other
+        conjunction."""
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
         uses = dict.fromkeys(map(abs, demanded), 2)

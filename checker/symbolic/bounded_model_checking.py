@@ -200,10 +200,8 @@ class _BoundedModelChecker:
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
         """Find every goal at this depth, and the properties whose evaluation leaves a declared range (range errors).
-
         Return the range errors, and an assignment for a path on which `leaving` is true, None if there is no such path.
-        The query looks for this path as well, because a query of its own would take as long as all others.
-        """
+        The query looks for this path as well, because a query of its own would take as long as all others."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)

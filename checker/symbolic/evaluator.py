@@ -62,11 +62,8 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 class Evaluator:
     """Evaluates functions of one instance. The methods return formulas as literals of the and-inverter graph, and use
-    the path condition of the current point of the function: the formula that the point is reached.
-
-    `alive` is the conjunction of the guards so far; `error` is the formula that an index or a value has left its
-    declared range.
-    """
+    the path condition of the current point of the function: the formula that the point is reached. `alive` is the
+    conjunction of the guards so far; `error` is the formula that an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance

@@ -92,11 +92,9 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Return the answer to a query, or the reason why there is none. `deadline` is a time of time.monotonic.
-
-    Ctrl-C always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
-    Therefore during a quick query (`is_quick`) Python handles the signal, after the answer.
-    """
+    """Return the answer to a query, or the reason why there is none. `deadline` is a time of time.monotonic. Ctrl-C
+    always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
+    Therefore during a quick query (`is_quick`) Python handles the signal, after the answer."""
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
@@ -198,10 +196,8 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 
 class Solver:
     """A Z3 solver for many queries about one and-inverter graph, which keeps what Z3 learns between queries.
-
     `arithmetic` has the formulas of the variables that represent comparisons of integers; None: there are no such
-    variables.
-    """
+    variables."""
 
     def __init__(
         self, circuit: AndInverterGraph, deadline: float = float("inf"), arithmetic: LinearArithmetic | None = None

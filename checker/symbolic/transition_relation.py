@@ -170,10 +170,8 @@ class TransitionRelation:
 
     def _in_range(self) -> PropertyLiterals:
         """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and if no
-        evaluation of a property in the state or on the selected step does.
-
-        The method sets `asking` to the properties whose evaluation can leave a declared range.
-        """
+        evaluation of a property in the state or on the selected step does. The method sets `asking` to the properties
+        whose evaluation can leave a declared range."""
         circuit, judged = self.circuit, self.properties
         every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
         self.asking = [asked for asked in (*every, self._deadlock()) if asked.error != FALSE]
@@ -377,10 +375,7 @@ class Unrolling:
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
         """Return the literals of a property at a depth: it holds; its failure is permitted; its evaluation leaves a
-        range.
-
-        A property of transitions is evaluated on the transition that ends at this depth.
-        """
+        range. A property of transitions is evaluated on the transition that ends at this depth."""
         return self.levels[depth - prop.of_steps].asked[prop.name]
 
     def differ(self, one: int, other: int) -> int:

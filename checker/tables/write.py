@@ -56,10 +56,8 @@ MOST_OF_A_LEVEL = 20
 
 class Tables:
     """The tables in a folder. `failure` is the message of the first write error, which does not end the command;
-    `is_interrupted` is True if Ctrl-C ended the writing.
-
-    Raises UsageError if the folder holds other files or is not writable, or if pyarrow is not installed.
-    """
+    `is_interrupted` is True if Ctrl-C ended the writing. Raises UsageError if the folder holds other files or is not
+    writable, or if pyarrow is not installed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -270,11 +268,8 @@ class Edge:
 
 def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Yield every step from the first states of each expanded level, in the order of the search, which is the same for
-    every engine. Raises KeyboardInterrupt.
-
-    Most engines do not keep the states of the levels. Therefore the sampled levels are searched again, and CPython
-    takes the steps.
-    """
+    every engine. Raises KeyboardInterrupt. Most engines do not keep the states of the levels. Therefore the sampled
+    levels are searched again, and CPython takes the steps."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
     # All states of these levels were expanded; a step that leaves a declared range has no next state, so it is no edge.

@@ -37,11 +37,8 @@ TRUTH: Interval = (0, 1)
 
 class Intervals:
     """Computes an interval for each number that a function can compute. A function is evaluated once for each
-    combination of intervals of its arguments.
-
-    `named` has the interval of every field and every configuration entry by name; `size_of` returns the number of
-    elements of a domain.
-    """
+    combination of intervals of its arguments. `named` has the interval of every field and every configuration entry by
+    name; `size_of` returns the number of elements of a domain."""
 
     def __init__(self, named: Mapping[str, Interval], size_of: Callable[[type[Domain]], int]) -> None:
         self.named = named
@@ -53,9 +50,7 @@ class Intervals:
 
     def of_call(self, routine: ir.Routine, arguments: Sequence[Interval | None]) -> Interval | None:
         """Return the interval of a function's result; None stands for an argument or a result that is not a number.
-
-        Raises LanguageError if an intermediate number may leave LEAST..MOST.
-        """
+        Raises LanguageError if an intermediate number may leave LEAST..MOST."""
         key = routine, tuple(arguments)
         if key not in self._results:
             outer = getattr(self, "routine", routine), self.returned

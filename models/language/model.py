@@ -302,11 +302,9 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything on which the model's meaning depends, as 64 hexadecimal digits.
-
-        Plain Python code (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may call any code of the
-        model's files; so if a model has plain Python code, the digest includes the syntax trees of all its files.
-        """
+        """SHA-256 over everything on which the model's meaning depends, as 64 hexadecimal digits. Plain Python code
+        (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may call any code of the model's files; so
+        if a model has plain Python code, the digest includes the syntax trees of all its files."""
         predicates = (self.generators, self.terminals, self.constraints)
         content: list[Any] = [
             digest.SEMANTICS,
@@ -408,10 +406,8 @@ class Model:
         swaps: Mapping[str, str] | None = None,
     ) -> Instance:
         """Return the model with a protocol and a configuration; an entry without a value in `values` keeps its default.
-
         `swaps` maps the name of an action to another protocol, whose version of the action is used. Raises UsageError
-        if a name is unknown or a value is impossible.
-        """
+        if a name is unknown or a value is impossible."""
         chosen = self.protocol(protocol)
         configured = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
         for name, value in (values or {}).items():
@@ -1138,10 +1134,8 @@ class Instance:
 
     def generated_by(self, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
         """Return the initial state that `@initial` function `number` makes of the state `default` with these arguments;
-        None if a guard is false.
-
-        Raises ModelError, with the function and its arguments, if a value or an index leaves its declared range.
-        """
+        None if a guard is false. Raises ModelError, with the function and its arguments, if a value or an index leaves
+        its declared range."""
         function, state = self.model.generators[number], State(self, default)
         arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))
         try:

@@ -445,10 +445,8 @@ class Meanings(Protocol):
 
 
 class State:
-    """The object `s` in the functions of a model: its attributes are the fields and the configuration entries.
-
-    Raises ModelError for an index outside a field, and for a written value outside the field's range.
-    """
+    """The object `s` in the functions of a model: its attributes are the fields and the configuration entries. Raises
+    ModelError for an index outside a field, and for a written value outside the field's range."""
 
     __slots__ = ("_cells", "_instance")
     _cells: list[int]

@@ -309,11 +309,9 @@ def bound(
 
 
 def budget(default: int, says: str, *, most: int | None = None, shapes: bool = False, option: str | None = None) -> Any:
-    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
-
-    A budget is a run-time value like a setting, from 0 to `most` (127 if `most` is None). If `shapes` is true, the
-    budget determines the layout of states like a bound, and `most=None` permits any size.
-    """
+    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets. A
+    budget is a run-time value like a setting, from 0 to `most` (127 if `most` is None). If `shapes` is true, the budget
+    determines the layout of states like a bound, and `most=None` permits any size."""
     most = MOST_BY_DEFAULT if most is None and not shapes else most
     return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
 
@@ -329,11 +327,8 @@ def setting(
     shapes: bool = False,
 ) -> Any:
     """Declare an entry that is set at run time: a number from `least` to `most`, or a member of the enumeration
-    `values`; with `values=bool`, on or off.
-
-    If `shapes` is true, the setting determines the layout of states like a bound. `says` and `option` are as for
-    `bound`.
-    """
+    `values`; with `values=bool`, on or off. If `shapes` is true, the setting determines the layout of states like a
+    bound. `says` and `option` are as for `bound`."""
     if values is bool:
         least, most = 0, 1
     elif values is not None:
@@ -345,11 +340,9 @@ def setting(
 
 
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
-    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
-
-    A switch is a run-time value, unless `shapes` is true: then it determines the layout of states like a bound, and the
-    model is compiled anew for each value of the switch, without the actions and fields that this value never uses.
-    """
+    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`. A
+    switch is a run-time value, unless `shapes` is true: then it determines the layout of states like a bound, and the
+    model is compiled anew for each value of the switch, without the actions and fields that this value never uses."""
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
     if not isinstance(default, IntEnum):
@@ -467,10 +460,8 @@ _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Set:
-    """A field's contents: a set of elements of a domain, or of members of an IntEnum that are numbered from 0.
-
-    A set has one cell for each element of its domain.
-    """
+    """A field's contents: a set of elements of a domain, or of members of an IntEnum that are numbered from 0. A set
+    has one cell for each element of its domain."""
 
     word: ClassVar[str] = "set"
     example: ClassVar[str] = "Set(of=Node)"
@@ -529,11 +520,9 @@ class Set:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
-    """A field's contents: a queue of at most `most` elements, each one of the values `of`.
-
-    A queue has one cell for each place; the oldest element is in the first. The places after the last element hold the
-    filler, a number below all elements, so equal queues have equal cells.
-    """
+    """A field's contents: a queue of at most `most` elements, each one of the values `of`. A queue has one cell for
+    each place; the oldest element is in the first. The places after the last element hold the filler, a number below
+    all elements, so equal queues have equal cells."""
 
     word: ClassVar[str] = "queue"
     example: ClassVar[str] = "Queue(of=Node, most=3)"
@@ -843,10 +832,8 @@ def leads_to(
     fair: Any = None,
 ) -> Any:
     """Mark a predicate P that becomes true after each state in which the premise `when`, a function of the state, is
-    true: `when ~> P` in TLA+.
-
-    P may be true already in the state of the premise. Fairness, counterexample and `permitted` are as for `eventually`.
-    """
+    true: `when ~> P` in TLA+. P may be true already in the state of the premise. Fairness, counterexample and
+    `permitted` are as for `eventually`."""
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
         raise DeclarationError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
@@ -878,27 +865,20 @@ def initial(function: Any) -> Any:
 
 
 def terminal(function: Any) -> Any:
-    """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock.
-
-    A model may declare several predicates; one true predicate is enough. They are evaluated only in states without a
-    step.
-    """
+    """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock. A model
+    may declare several predicates; one true predicate is enough. They are evaluated only in states without a step."""
     return _marked(function, Mark(Kind.TERMINAL))
 
 
 def constraint(function: Any) -> Any:
-    """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT).
-
-    A model may declare several predicates; all must be true. Initial states outside the constraint are dropped.
-    """
+    """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT). A model
+    may declare several predicates; all must be true. Initial states outside the constraint are dropped."""
     return _marked(function, Mark(Kind.CONSTRAINT))
 
 
 def contradiction(function: Any) -> Any:
-    """Mark a predicate that is true for impossible configurations; its docstring is the error message.
-
-    The predicate is plain Python outside the modelling language, evaluated before the search starts.
-    """
+    """Mark a predicate that is true for impossible configurations; its docstring is the error message. The predicate is
+    plain Python outside the modelling language, evaluated before the search starts."""
     return _marked(function, Mark(Kind.CONTRADICTION))
 
 
@@ -926,11 +906,9 @@ class WeakFairness:
 
 
 def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness:
-    """Declare that a step of these actions is eventually taken if such steps stay possible: WF_vars(A \\/ B).
-
-    `each` names parameters of the actions: fairness is then declared for each of their values separately, as in
-    \\A p : WF_vars(A(p)). An action is given as its function or by its name.
-    """
+    """Declare that a step of these actions is eventually taken if such steps stay possible: WF_vars(A \\/ B). `each`
+    names parameters of the actions: fairness is then declared for each of their values separately, as in \\A p :
+    WF_vars(A(p)). An action is given as its function or by its name."""
     if not actions:
         raise DeclarationError("weak_fairness() names no action; name an action, or write any_action for all actions")
     return WeakFairness(actions, names_of(each))

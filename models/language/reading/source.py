@@ -83,10 +83,8 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 def spelled(node: ast.AST) -> str:
     """Return the text of a statement or an expression, as `ast.unparse` writes it, but with `all(x for x in Node)` for
-    `all((x for x in Node))`.
-
-    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are written one by one.
-    """
+    `all((x for x in Node))`. `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are
+    written one by one."""
     return ast.unparse(_shallow(node))
 
 
