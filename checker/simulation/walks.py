@@ -267,8 +267,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states, and choose a step for each. Return the rows of the walks that go on, their new states, and
-        the chosen steps."""
+        """Expand the states and choose a step for each. Return the walks that go on, by row, and their states and
+        steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -419,8 +419,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the seconds so
-        far."""
+        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the seconds."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

@@ -162,9 +162,8 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged. `chunks` has
-        the number of states in each chunk, by depth. Without this check, the search would miss the states of a lost
-        file."""
+        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged; otherwise
+        the search would miss the states of a lost file. `chunks` has the size of each chunk, by depth."""
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 

@@ -92,8 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, for each step's number, how many states the step discovered; the `first` start states are left
-        out."""
+        """Return, by step number, how many states each step discovered; the `first` start states are left out."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -329,8 +328,7 @@ class SparkCarrier(Carrier):
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
-        """Restore the levels and results of an earlier run; the next `check` adds the results about its newest
-        level."""
+        """Restore the levels and results of an earlier run; `check` later adds the results about its newest level."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))

@@ -177,8 +177,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """Return the exception that isrcheck itself raised on an executor, such as a UsageError; None if Spark raised
-    it."""
+    """Return the exception that isrcheck itself raised on an executor, such as a UsageError; None for other errors."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None

@@ -65,8 +65,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a task reports after it has merged a shard: the bytes of the received successors, and whether its memory
-    was full."""
+    """What a task reports after it has merged a shard: the bytes of received successors; whether memory was full."""
 
     bytes: int
     is_full: bool

@@ -154,8 +154,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """The search that precedes the parts, the states that are divided among the parts, and the paths to these
-    states."""
+    """The search that precedes the parts, the states that are divided among the parts, and the paths to them."""
 
     search: Search
     starts: Starts
@@ -191,8 +190,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 def explore_parts(
     session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
-    """Search by parts, and return the merged result and a summary of the division. Raises UsageError if Spark needs
-    another set-up."""
+    """Search by parts; return the merged result and a summary. Raises UsageError if Spark needs another set-up."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, starts, result = beginning.search, beginning.starts, beginning.search.result
@@ -319,8 +317,8 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which a single search would end because every property is decided; infinite if a property
-        is undecided."""
+        """Return the depth at which a single search would end, with every property decided; infinite if it would
+        not."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")

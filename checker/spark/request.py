@@ -33,8 +33,7 @@ ENGINE = "spark"
 
 
 class Mode(StrEnum):
-    """How the work is divided: a search of its own for each part of the initial states, or one search by all
-    executors."""
+    """How the work is divided: one search for each part of the initial states, or one search by all executors."""
 
     PARTS = "parts"
     SEARCH = "search"

@@ -75,8 +75,7 @@ exec {java} "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """Return the folder for JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError without a Java
-    that is recent enough."""
+    """Return JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError without a recent enough Java."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)
@@ -379,8 +378,7 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If the start of Java fails, clear the variables of PySpark that keep Java's input open. Java ends when its input
-    is closed."""
+    """If the start of Java fails, clear the variables of PySpark that keep Java's input open, so that Java ends."""
     try:
         yield
     except BaseException as error:
@@ -481,8 +479,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """Wait until there is an executor. Raises UsageError after `seconds_to_start`, because a full cluster may never
-    give one."""
+    """Wait for an executor. Raises UsageError after `seconds_to_start`, because a full cluster may never give one."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
@@ -497,8 +494,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """During the block, cancel all jobs if there is no executor for `patience` seconds; else they would wait
-    forever."""
+    """During the block, cancel all jobs if there is no executor for `patience` seconds: they would wait forever."""
     if session.is_local:
         yield
         return

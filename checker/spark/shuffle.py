@@ -131,8 +131,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort any number of states by shard, and yield the Arrow batches that are full. `states` is a flat array of
-        distinct states."""
+        """Sort the distinct states in a flat array by shard, and yield the Arrow batches that are full."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]

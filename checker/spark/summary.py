@@ -13,8 +13,7 @@ from isrcheck.checker.spark.request import Mode
 @dataclass(frozen=True)
 class Overlap:
     """How many states the parts of a search have in common: for each set of parts, the number of states that exactly
-    these parts found. Bit i of a set stands for part i. States that only the search before the parts found belong to
-    the empty set."""
+    these parts found. Bit i of a set stands for part i. The empty set has the states found before the parts started."""
 
     parts: int
     states_by_parts: Mapping[int, int]

@@ -175,8 +175,7 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """Return the message about the first difference between the `facts` of a host and of the driver; None without
-    one."""
+    """Return the message about the first difference between the `facts` of a host and the driver's; None if equal."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:

@@ -32,8 +32,7 @@ CURE = "move it away, or give another folder with --out DIR"
 
 
 def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the description of a sweep, its file's first line: everything on which the results of its searches
-    depend."""
+    """Return the first line of a sweep's file: everything on which the results of the sweep's searches depend."""
     return {
         "isrcheck": "sweep",
         "model": sweep.target,
@@ -46,9 +45,8 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
 
 
 class ResultsFile:
-    """The results file of one sweep. `done` has the results of searches from an earlier run, by the search's position;
-    `failure` is the message of the first write error, which does not end the command. Raises UsageError if the file
-    cannot be used."""
+    """The results file of one sweep. `done` has the results from an earlier run, by the search's position; `failure` is
+    the message of the first write error, which does not end the command. Raises UsageError if the file is unusable."""
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"

@@ -57,8 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (their texts by key), with its instance, or with the reason why the model refuses
-    it."""
+    """One combination of values (their texts by key), with its instance, or with the reason for the model's refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -72,8 +71,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and every combination of their values, in an order in which the last key changes
-    fastest."""
+    """A model, its varied keys, and every combination of values (rows); from row to row, the last key changes first."""
 
     target: str
     model: Model

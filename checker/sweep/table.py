@@ -77,8 +77,8 @@ class FailingRow:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """The size, by which rows are compared: the sum of the bounds, the sum of the fault budgets, and the number of
-        steps to the failure."""
+        """The size, which orders rows: the sum of the bounds, the sum of the fault budgets, the steps to the
+        failure."""
         instance = self.run.exploration.instance
         values = dict(instance.configuration.items())
         entries = instance.model.entries.items()
@@ -463,8 +463,7 @@ def _totals(swept: SweepTable) -> list[str]:
 
 
 def verdict_line(swept: SweepTable) -> str:
-    """Return the gravest verdict as one line, with the number of configurations and the properties with this
-    verdict."""
+    """Return a line with the gravest verdict, and the number of configurations and the properties that have it."""
     word = swept.word
     rows = [row for row in swept.rows if row.word is word]
     every = [row for row in swept.rows if row.word is not Word.NOT_APPLICABLE]

@@ -162,8 +162,7 @@ class AndInverterGraph:
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
         """Return clauses that can be satisfied exactly if all demanded literals can be true together. A conjunction
-        that is used in only one other conjunction gets no variable in the clauses: it is merged into the other
-        conjunction."""
+        that is a part of only one other conjunction is merged into it, and has no variable in the clauses."""
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
         uses = dict.fromkeys(map(abs, demanded), 2)
@@ -193,8 +192,7 @@ class AndInverterGraph:
         return clauses
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
-        """Add the value of each node in the literals' cone to `truth`; `of_variable` returns the value of a
-        variable."""
+        """Add the value of each node in the literals' cone to `truth`; `of_variable` returns a variable's value."""
         left, right = self.left, self.right
         for node in self.cone(literals, truth):
             a, b = left[node], right[node]

@@ -245,8 +245,7 @@ class _BoundedModelChecker:
         self._note_broken_range(path)
 
     def _note_broken_range(self, path: StepPath) -> None:
-        """Keep a path that leaves a declared range if it is less, in the order of StepPath, than all such paths so
-        far."""
+        """Keep a path that leaves a declared range, unless an earlier one is less in the order of StepPath."""
         finding = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
         if finding.path is None or path.order < finding.path.order:
             finding.count, finding.path = 1, path

@@ -484,8 +484,7 @@ class Evaluator:
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
     def fold(self, fold: ir.Fold) -> Value:
-        """Return the value of a fold (all, any, sum, min or max); `all` and `any` stop at the value that decides
-        them."""
+        """Return the value of a fold (all, any, sum, min or max); `all` and `any` stop at the deciding value."""
         frame, both, either = self.frame, self.circuit.both, self.circuit.either
         values, branch = frame.values, frame.branch
         total: Value = 0 if fold.default is None else self.value(fold.default)

@@ -329,8 +329,7 @@ def _width(value: int) -> int:
 
 
 def _is_wide(a: Number, b: Number) -> bool:
-    """Whether an operation computes with bits, because a number is binary, or because there are too many pairs of
-    values."""
+    """Whether an operation computes with bits: a number is binary, or there are too many pairs of values."""
     if isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger):
         return True
     return a is not b and len(_cases(a)) * len(_cases(b)) > MOST_PAIRS
@@ -345,7 +344,7 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return a number that is always above 0 without its values up to 0, whose literals may not be simplified to
+    """Return a number that is always above 0 without its values up to 0, whose literals need not be the constant
     FALSE."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a

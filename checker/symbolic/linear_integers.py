@@ -20,8 +20,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 
 @dataclass(frozen=True, slots=True)
 class LinearInteger:
-    """The number `constant` + the sum of factor * variable over the pairs (variable, factor) in `terms`, sorted by
-    variable."""
+    """constant + the sum of factor * variable over the pairs (variable, factor) in `terms`, sorted by variable."""
 
     terms: tuple[tuple[int, int], ...]
     constant: int = 0

@@ -196,8 +196,7 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 
 class Solver:
     """A Z3 solver for many queries about one and-inverter graph, which keeps what Z3 learns between queries.
-    `arithmetic` has the formulas of the variables that represent comparisons of integers; None: there are no such
-    variables."""
+    `arithmetic` has the formulas of the graph's variables that compare integers; None: there are no such variables."""
 
     def __init__(
         self, circuit: AndInverterGraph, deadline: float = float("inf"), arithmetic: LinearArithmetic | None = None

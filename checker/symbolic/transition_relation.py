@@ -94,8 +94,7 @@ class TransitionRelation:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def transition(self, step: Step) -> Transition | None:
-        """Return a step as formulas; None if the step is enabled in no state and leaves a declared range in no
-        state."""
+        """Return a step as formulas; None if there is no state in which it is enabled or leaves a declared range."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)
@@ -277,8 +276,7 @@ def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-    """Return a symbolic argument, the literal that it has exactly one value, and the decisions that order its
-    values."""
+    """Return a symbolic argument, the literal that it has one value, and the decisions that order its values."""
     circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
     if choices.is_subset:
         members = [circuit.variable() for _ in range(choices.elements)]

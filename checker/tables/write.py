@@ -194,8 +194,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return a digest of the settings of a search, and of its limits if they cut the search short, in twelve
-    hexadecimal digits."""
+    """Return twelve hexadecimal digits: a digest of a search's settings, and of its limits if they cut it short."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}

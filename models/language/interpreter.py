@@ -240,8 +240,7 @@ def arguments_of(instance: Instance, step: Step) -> list[Argument]:
 
 
 def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
-    """Return a Python function that executes a routine. Its parameters are those of the model's function: a `State`,
-    and the arguments."""
+    """Return a Python function that executes a routine. It is called with a `State` and the arguments."""
 
     def function(state: State, *arguments: int | Members) -> int | None:
         instance, cells = parts_of(state)

@@ -671,8 +671,7 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """Return the queue that holds one part of each record of a queue of records. All parts of a record are at the same
-    place of their queues."""
+    """Return the queue that holds one part of each record of a queue of records, at the same place as other parts."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -972,8 +971,8 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the Python function that CPython calls for `function`. In it, the name of a domain is the range of the
-        domain's elements."""
+        """Return the function that CPython calls for `function`. In it, a domain's name is the range of its
+        elements."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1113,8 +1112,8 @@ class Instance:
         return InitialStates(packed, len(kept), self.cells, states.size)
 
     def is_within(self, cells: Cells) -> bool:
-        """Whether every constraint of the model is true in this state. Raises ModelError if a constraint cannot be
-        evaluated."""
+        """Whether every constraint of the model is true in this state. Raises ModelError if a constraint has no
+        value."""
         for constraint in self.model.constraints:
             try:
                 if not self.python(constraint)(State(self, cells)):

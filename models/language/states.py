@@ -74,8 +74,7 @@ class FieldLayout:
         raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
-        """Return the field's index number `depth`, counted from 0, as an `int`. Raises ModelError if it is outside its
-        domain."""
+        """Return the index at position `depth` as an `int`. Raises ModelError if the index is outside its domain."""
         if not 0 <= index < self.sizes[depth]:
             what = f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1}"
             raise ModelError(f"{what}; test the index before it is used")
@@ -260,8 +259,7 @@ def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str], code: str) -> Reader:
-    """Return a function that packs the values of the named fields, which follow one another and have one cell each,
-    into bytes."""
+    """Return a function that packs the named fields, which follow one another and have one cell each, into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
     if len(names) == 1:
         return lambda dictionary: pack(values_of(dictionary))
@@ -536,8 +534,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
-    """A set of numbers from 0 to size-1 in a state: `row[i]` is true if the set contains i. Two sets are compared as
-    Python's sets are."""
+    """A set of numbers in 0..size-1 in a state: `row[i]` is true if it contains i. Sets compare like Python's sets."""
 
     row: Any
     size: int
@@ -628,8 +625,8 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an argument of an action: `chosen[element]` and `element in chosen` are true if the subset contains
-    the element."""
+    """A subset as an argument of an action: `chosen[element]` and `element in chosen` say whether it has the
+    element."""
 
     __slots__ = ()
 

@@ -95,8 +95,7 @@ class Node:
 
 
 class Constant(Node):
-    """A number or a truth value: a literal, a member of an enumeration, or a constant of the module, used by its
-    name."""
+    """A number or a truth value: a literal, a member of an enumeration, or the name of a constant of the module."""
 
     value: int
     enumeration: type[IntEnum] | None = None
@@ -316,8 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """Raised if an engine reads an operation on a set or queue in `Routine.written`; engines read the core,
-    `Routine.body`."""
+    """Raised if an engine reads an operation on a set or queue: engines read `Routine.body`, where these are cells."""
 
 
 class Collection(Node):

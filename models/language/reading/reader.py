@@ -216,8 +216,7 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class Place:
-    """An expression such as `s.field[i][j]`: the state, the field and the indices. For a part of a record, the field is
-    `FIELD.PART`."""
+    """The state, the field and the indices of `s.field[i][j]`; for a part of a record, the field is `FIELD.PART`."""
 
     state: str
     name: str
@@ -999,7 +998,7 @@ class FunctionReader:
         raise self.error(iterated, what, "go through range(n), range(m, n), a domain or a set")
 
     def helper(self, call: ast.Call) -> ir.Call:
-        """Return the call of a helper. Refuses a name that is not a helper, and arguments that do not fit the helper's
+        """Return the call of a helper. Refuses a name that is no helper, and arguments that do not fit its
         parameters."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id

@@ -103,9 +103,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node with the same text but without deep nesting: in a long sum or chain of `else`, one name
-    whose spelling is their text replaces all parts but one; another such name replaces a generator that is the only
-    argument of a call."""
+    """Return a copy of a node with the same text but without deep nesting: a single name, whose spelling is the
+    replaced text, stands for all parts but one of a long sum or chain of `else`, and for a call's only generator."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -308,8 +307,7 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def assigned_names(statement: ast.AST) -> list[str]:
-    """Return the names that a statement itself assigns, without statements inside it and without variables of
-    generators."""
+    """Return the names that a statement itself assigns, without inner statements and variables of generators."""
     match statement:
         case ast.Assign(targets=targets):
             return [name for target in targets for name in stored(target)]
@@ -499,8 +497,7 @@ PACKAGE = "isrcheck."
 
 
 def name_today(name: str) -> str:
-    """Return the current name of a module with a former name, as `isrcheck.models.log` for `models.log`. Any other name
-    is returned unchanged."""
+    """Return the current name of a module, as `isrcheck.models.log` for the former name `models.log`."""
     return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
 
 
