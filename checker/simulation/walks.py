@@ -267,8 +267,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return the walks that go on, by row, and their states and
-        steps."""
+        """Expand the states and choose a step for each. Return the rows of the walks that go on, their new states, and
+        the chosen steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []

@@ -86,7 +86,7 @@ def plain(value: object) -> int | bool | None:
 
 
 def number(value: int) -> int:
-    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError for the rest."""
+    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError otherwise."""
     return int.__int__(value)
 
 
@@ -959,8 +959,8 @@ def checked(
 
 
 def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
-    """Return the fairness assumptions that an action declares with `fair=`: none, one, or one for each value of the
-    named parameters. For an unknown parameter, raises LanguageError, whose message begins with `where`."""
+    """Return the fairness assumption that an action declares with `fair=`; an empty tuple if there is none. For an
+    unknown parameter, raises LanguageError, whose message begins with `where`."""
     if fair is False:
         return ()
     each = () if fair is True else names_of(fair)
