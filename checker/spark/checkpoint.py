@@ -98,17 +98,17 @@ class Checkpoints:
         if SEARCH in names:
             self._require_same()
         elif names:
-            raise UsageError(f"--checkpoint {name}: the folder holds other files ({names[0]}); name a new folder")
+            raise UsageError(f"--checkpoint {name}: the folder holds other files ({names[0]}); give a new folder")
         else:
             self.folder.write(SEARCH, json.dumps(self.question))
 
     def _require_same(self) -> None:
         question, where = self._json(SEARCH), f"--checkpoint {self.folder.name}"
         if question.get("kind") != "checkpoint" or question.get("version") != VERSION:
-            raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; name a new folder")
+            raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; give a new folder")
         for name, ours in self.question.items():
             if question.get(name) != json.loads(json.dumps(ours)):
-                raise UsageError(f"{where}: the folder belongs to another search ({name} differs); name a new folder")
+                raise UsageError(f"{where}: the folder belongs to another search ({name} differs); give a new folder")
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
@@ -139,7 +139,7 @@ class Checkpoints:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def _damaged(self, name: str) -> UsageError:
-        return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
+        return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; give a new folder")
 
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
@@ -149,7 +149,7 @@ class Checkpoints:
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():
-            raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
+            raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; give a new folder")
         # Remove incomplete files of an interrupted run.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
@@ -213,7 +213,7 @@ def _pair(row: Any) -> tuple[int, bytes]:
     """Return the number in a stored row and the row's Arrow batch. Raises UsageError if the batch is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
-        raise UsageError("--checkpoint: a stored state is damaged; name a new folder")
+        raise UsageError("--checkpoint: a stored state is damaged; give a new folder")
     return number, bytes(packed)
 
 

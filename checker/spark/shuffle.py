@@ -1,8 +1,8 @@
 """The shuffle: sends packed states, as bytes, to the shards of a search, and inserts them into the shards.
 
-Packed states, and columns with one number per state, become blobs, each an Arrow batch (record batch) in Arrow's
-streaming format, by shard, for Spark to move to the partition with that number. No Python object is created per state.
-An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
+Packed states, and columns with one number per state, become Arrow batches (record batches in Arrow's streaming format)
+by shard. Spark moves each batch to the partition with the shard's number. No Python object is created per state. An
+Arrow batch can have metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Blob:
 
     @property
     def size(self) -> int:
-        """The number of states."""
+        """The number of states in the batch."""
         return len(self.states) // self.words
 
 

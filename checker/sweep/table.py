@@ -77,8 +77,7 @@ class FailingRow:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """The size, which orders rows: the sum of the bounds, the sum of the fault budgets, the steps to the
-        failure."""
+        """The size, which orders rows: sum of the bounds, sum of the fault budgets, number of steps to the failure."""
         instance = self.run.exploration.instance
         values = dict(instance.configuration.items())
         entries = instance.model.entries.items()

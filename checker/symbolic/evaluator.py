@@ -61,9 +61,9 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 
 class Evaluator:
-    """Evaluates functions of one instance. The methods return formulas as literals of the and-inverter graph, and use
-    the path condition of the current point of the function: the formula that the point is reached. `alive` is the
-    conjunction of the guards so far; `error` is the formula that an index or a value has left its declared range."""
+    """Evaluates functions of one instance. The methods return literals of the and-inverter graph, and use the path
+    condition of the current point of the function, which is true in the states in which the point is reached. `alive`
+    is the conjunction of the guards so far; `error` is true if an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
@@ -84,7 +84,7 @@ class Evaluator:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
     def truth(self, value: Value) -> int:
-        """Return the literal that a value is true; a number is true if it is not 0, as in Python."""
+        """Return a value as a literal; a number is true if it is not 0, as in Python."""
         if isinstance(value, bool | int):
             return TRUE if value else FALSE
         if isinstance(value, Truth):
@@ -120,8 +120,8 @@ class Evaluator:
         return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
 
     def conjunction(self, conditions: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Return the literals that all conditions are true, and that an error occurs before the first false condition.
-        A condition is given as two literals: it is true; its evaluation leaves a declared range."""
+        """Return two literals: all conditions are true; an error occurs before the first false condition. A condition
+        is given as two literals: it is true; its evaluation leaves a declared range."""
         holds, error = TRUE, FALSE
         for is_true, fails in conditions:
             error = self.circuit.either(error, self.circuit.both(holds, fails))
@@ -142,7 +142,7 @@ class Evaluator:
         return bool(value) if self.instance.model.entries[name].values is bool else value
 
     def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
-        """Return each element 0..size-1 that an index can be, with the literal that it is this element."""
+        """Return each element 0..size-1 that an index can equal, with a literal that is true if it does."""
         index = self.number(index)
         if isinstance(index, int):
             self._demand(TRUE if 0 <= index < size else FALSE)
@@ -153,7 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """Return each cell that the indices can select, by its position in the state, with the literal that they do."""
+        """Return the position of each cell that the indices can select, with a literal that is true if they do."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -190,7 +190,7 @@ class Evaluator:
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Return the literals that a step is enabled and that it leaves a declared range, and the cells after it."""
+        """Return two literals, "the step is enabled" and "the step leaves a declared range", and the cells after it."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -209,8 +209,8 @@ class Evaluator:
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Return the literals that a property of one state or two is true, and that its evaluation leaves a declared
-        range. `taken` has, for each action by position, the literal that the action was taken."""
+        """Return two literals: a property of one state or two is true; its evaluation leaves a declared range. `taken`
+        has, for each action by position, a literal that is true if the action was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -221,8 +221,8 @@ class Evaluator:
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Return the literals that a property holds, that its failure is permitted, and that its evaluation leaves a
-        declared range. `taken` is as for `ask`."""
+        """Return three literals: a property holds; its failure is permitted; its evaluation leaves a declared range.
+        `taken` is as for `ask`."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -522,8 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Set the variables of the generators to each possible combination of numbers, and yield the literal that the
-        combination occurs. `around` returns the path condition of the fold, which each value of the fold may narrow."""
+        """Set the variables of the generators to each possible combination of numbers, and yield a literal that is true
+        if the combination occurs. `around` returns the path condition of the fold, which its values may narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)
@@ -541,7 +541,7 @@ class Evaluator:
                 yield from self.combinations(generators[1:], numbers, around, there)
 
     def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
-        """Return each number that a range can contain, with the literal that the range contains it."""
+        """Return each number that a range can contain, with a literal that is true if it does."""
         low, high = self.ends(numbers)
         if isinstance(low, int) and isinstance(high, int):
             return [(element, TRUE) for element in range(low, high)]

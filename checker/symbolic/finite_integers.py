@@ -3,11 +3,11 @@
 In:  integers, `OneHotInteger` and `BinaryInteger`.
 Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values, or over the bits.
 
-A one-hot integer is a map from each possible value to the literal that the number has this value. Exactly one of these
-literals is true, wherever the number has a value. This is quick for a replica or an offset, but impossible for a range
-of 70,000 numbers. A binary integer has the bits of its two's complement as literals. `FiniteArithmetic` uses one-hot
-integers for narrow ranges and binary integers for wide ranges; an operation on one of each has a binary result. When a
-binary number is written to a cell of narrow range, it becomes one-hot.
+A one-hot integer is a map from each possible value to a literal that is true if the number has this value. Exactly one
+of these literals is true, wherever the number has a value. This is quick for a replica or an offset, but impossible for
+a range of 70,000 numbers. A binary integer has the bits of its two's complement as literals. `FiniteArithmetic` uses
+one-hot integers for narrow ranges and binary integers for wide ranges; an operation on one of each has a binary result.
+When a binary number is written to a cell of narrow range, it becomes one-hot.
 
 checker/symbolic/linear_integers.py has unbounded numbers. checker/symbolic/evaluator.py works with both kinds.
 """
@@ -33,7 +33,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class OneHotInteger:
-    """A number that depends on variables: for each possible value, the literal that the number has this value."""
+    """A number that depends on variables: for each possible value, a literal that is true if it has this value."""
 
     of: Mapping[int, int]
 
@@ -86,7 +86,7 @@ class FiniteArithmetic:
         return number
 
     def has_one_value(self, number: Number) -> int:
-        """Return the literal that a new number has exactly one value, which is in its range. Every query about the
+        """Return a literal that is true if a new number has exactly one value, in its range. Every query about the
         number has to require this literal."""
         if isinstance(number, BinaryInteger):
             return self.within(number, *self._ranges[number])[0]
@@ -252,7 +252,7 @@ class FiniteArithmetic:
         return less
 
     def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
-        """Return the literal that a is in low..high, and a number that equals a if the literal is true."""
+        """Return a literal that is true if a is in low..high, and a number that then equals a."""
         if isinstance(a, int):
             return (TRUE if low <= a <= high else FALSE), a
         if isinstance(a, OneHotInteger):
@@ -266,7 +266,7 @@ class FiniteArithmetic:
         return inside, self.binary(a.bits[: max(_width(low), _width(high))])
 
     def is_element(self, a: Number, element: int) -> int:
-        """Return the literal that a equals `element`."""
+        """Return a literal that is true if a equals `element`."""
         return a.of.get(element, FALSE) if isinstance(a, OneHotInteger) else self.compare("==", a, element)
 
     def literals(self, a: Number) -> Iterable[int]:

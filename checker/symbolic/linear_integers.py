@@ -183,13 +183,13 @@ class LinearArithmetic:
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
 
     def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
-        """Return the literal that a is in low..high, and a itself. None for `low` or `high` means no bound."""
+        """Return a literal that is true if a is in low..high, and a. None for `low` or `high` means no bound."""
         above = TRUE if low is None else self.compare("<=", low, a)
         below = TRUE if high is None else self.compare("<=", a, high)
         return self.circuit.both(above, below), a
 
     def is_element(self, a: Number, element: int) -> int:
-        """Return the literal that a equals `element`."""
+        """Return a literal that is true if a equals `element`."""
         return self.compare("==", a, element)
 
     def value(self, model: z3.ModelRef, a: Number) -> int:

@@ -33,8 +33,8 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """A step as formulas: the variable that selects it (`taken`), the literals that it is enabled and that it leaves a
-    declared range (`error`), and the cells after it."""
+    """A step as formulas: the variable that selects it (`taken`), literals that are true if it is enabled and if it
+    leaves a declared range (`error`), and the cells after it."""
 
     step: Step
     taken: int
@@ -106,7 +106,7 @@ class TransitionRelation:
         return Transition(step, self.circuit.variable(), enabled, error, after)
 
     def _within(self, state: Sequence[Value]) -> tuple[int, int]:
-        """Return the literals that the model's constraints are true in a state, and that they cannot be evaluated."""
+        """Return two literals: the model's constraints are true in a state; they cannot be evaluated in it."""
         constraints = self.instance.model.constraints
         return self.evaluator.conjunction(self.evaluator.ask(one, [state]) for one in constraints)
 
@@ -276,7 +276,8 @@ def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-    """Return a symbolic argument, the literal that it has one value, and the decisions that order its values."""
+    """Return a symbolic argument, a literal that is true if it has one value, and the decisions that order its
+    values."""
     circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
     if choices.is_subset:
         members = [circuit.variable() for _ in range(choices.elements)]
@@ -377,7 +378,7 @@ class Unrolling:
         return self.levels[depth - prop.of_steps].asked[prop.name]
 
     def differ(self, one: int, other: int) -> int:
-        """Return the literal that the states at two depths are different."""
+        """Return a literal that is true if the states at two depths are different."""
         same = self.relation.evaluator.compare
         cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
         return -self.circuit.all(same("==", a, b) for a, b in cells)

@@ -971,8 +971,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`. In it, a domain's name is the range of its
-        elements."""
+        """Return the function that CPython calls for `function`, in which a domain's name is its elements' range."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1112,8 +1111,7 @@ class Instance:
         return InitialStates(packed, len(kept), self.cells, states.size)
 
     def is_within(self, cells: Cells) -> bool:
-        """Whether every constraint of the model is true in this state. Raises ModelError if a constraint has no
-        value."""
+        """Whether every constraint of the model is true in this state. Raises ModelError if one cannot be evaluated."""
         for constraint in self.model.constraints:
             try:
                 if not self.python(constraint)(State(self, cells)):

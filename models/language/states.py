@@ -625,8 +625,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an argument of an action: `chosen[element]` and `element in chosen` say whether it has the
-    element."""
+    """A subset as an argument of an action; `chosen[element]` and `element in chosen` say whether it has an element."""
 
     __slots__ = ()
 

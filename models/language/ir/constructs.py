@@ -466,7 +466,7 @@ REFUSALS = (
     Refusal(("require(s.is_up[r])",), "return a truth value, and call require(...) in the action", _HELPER),
     Refusal(("return",), "use if/else in place of `return` in a helper that writes", _HELPER),
     Refusal(("taken", "taken + 1 > 1"), "compare `taken` with an action: taken == name", _STEP),
-    Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
+    Refusal(("taken == 1",), "write `taken == NAME`, with an action's name", _STEP),
     Refusal(("a = later",), "define the name in the module, or assign it on every path to this line"),
     Refusal(("a += 1",), "give the local a value before += or -="),
     Refusal(

@@ -883,7 +883,7 @@ class FunctionReader:
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             what = f"`{shown(node)}` does not compare `taken` with one action"
-            raise self.error(node, what, "write taken == action, with the action's name")
+            raise self.error(node, what, "write `taken == NAME`, with an action's name")
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:

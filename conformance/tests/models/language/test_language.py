@@ -528,16 +528,16 @@ WHOLE_FUNCTIONS = {
         "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
         "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
     ),
-    "`taken == 1` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`taken == 1` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
     ),
-    "`taken < flip` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`taken < flip` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
     ),
-    "`flip == taken` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`flip == taken` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
     ),
-    "write taken == action, with the action's name": (
+    "write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken == flip == flip  # <-",
     ),
     "one is not an action of this model; name one of its actions": (
