@@ -1,7 +1,7 @@
 """The file of a sweep's results, from which the same command resumes an interrupted sweep.
 
-In:  the description of a sweep as plain data; the record of each search when it ends.
-Out: the records of an earlier run of exactly this sweep; a line of JSON for each new record.
+In:  the description of a sweep as plain data; the result (record) of each search when it ends.
+Out: the results of an earlier run of exactly this sweep; a line of JSON for each new result.
 
 The first line describes the sweep, and its digest is a part of the file's name: a sweep with another model, other
 values or other limits has another file. Every other line has a digest of itself and the first line, so a line from the

@@ -4,8 +4,8 @@ Out: a `Sweep`: each combination with its instance of the model, or with the rea
      searches (`Case`), and their results (records) as plain data, from which the `Exploration` can be rebuilt.
 
 A key is `protocol`, or an entry or a switch of the model, in the model's spelling or in Kafka's, or a Kafka property
-that the model represents by another entry (checker/cluster/settings.py). A value that is invalid in every combination
-is bad input; a combination of contradictory values becomes a row of the table with the reason.
+that the model represents by another entry (checker/cluster/settings.py). A value that its key does not permit is bad
+input; a combination of contradictory values becomes a row of the table with the reason.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and every combination of values (rows); from row to row, the last key changes first."""
+    """A model, its varied keys, and every combination of values (rows), ordered so that the last key changes
+    fastest."""
 
     target: str
     model: Model
