@@ -324,13 +324,13 @@ class Merge:
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return the findings about `deadlock` that a single search would report; None if there are none."""
+        """Return the findings about `deadlock` that a single search would report; None if it would report nothing."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None
 
     def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, errors: Findings) -> Findings | None:
-        """Return the findings about `in_range` that a single search would report; None if there are none."""
+        """Return the findings about `in_range` that a single search would report; None if it would report nothing."""
         steps = _until(errors.erred, self._end(declared))
         others = [*declared.values(), *([] if ends is None else [ends])]
         erred = [finding for finding in (steps, *(findings.erred for findings in others)) if finding.path is not None]

@@ -92,8 +92,8 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Return the answer to a query, or the reason why there is none. `deadline` is a time of time.monotonic. Ctrl-C
-    always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
+    """Return the answer to a query, or the reason for the lack of an answer. `deadline` is a time of time.monotonic.
+    Ctrl-C raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
     Therefore during a quick query (`is_quick`) Python handles the signal, after the answer."""
     left = deadline - time.monotonic()
     if left <= 0:

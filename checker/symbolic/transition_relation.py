@@ -218,7 +218,7 @@ class InitialChoice:
 
 
 def initial_choice(instance: Instance, evaluator: Evaluator) -> InitialChoice:
-    """Return the choice among all initial states. Raises ModelError if a state is invalid or there is none."""
+    """Return the choice among all initial states. Raises ModelError if a state is invalid or no state exists."""
     states = instance.initial_states
     if instance.model.generators and len(states) > 1:
         return _generated(instance, evaluator)

@@ -181,8 +181,8 @@ class Evaluation:
                 return self.value(lowered_expression(expression))
 
     def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
-        """Return the value of `and` or `or` over the parts: the first value that is false for `and` (`decisive` is
-        False) or true for `or` (`decisive` is True); if there is none, the last value."""
+        """Return the value of an `and` or `or` with these parts: the first value that is false (for `and`: `decisive`
+        is False) or true (for `or`: `decisive` is True), or else the last value."""
         number = 0
         for part in parts:
             number = self.value(part)

@@ -1078,7 +1078,7 @@ class Instance:
 
     def enumerated(self, watch: Watch) -> InitialStates:
         """Return the initial states, which the first call computes; meanwhile it calls `watch` with the number of
-        states so far and their size in bytes. Raises ModelError if a state is invalid or there is none."""
+        states so far and their size in bytes. Raises ModelError if a state is invalid or no state is made."""
         if self.is_enumerated:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)

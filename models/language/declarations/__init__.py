@@ -634,7 +634,7 @@ class Field:
 
 
 def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any:
-    """Declare a field of the state: an array indexed by the domains `over` (a single element, if there are none). Each
+    """Declare a field of the state: an array indexed by the domains `over` (without domains, a single element). Each
     element is one of `values`, or a set, a queue or a record.
 
     `initially` is the initial value of every element, 0 by default. A set is empty by default; for a set, `initially`
@@ -959,7 +959,7 @@ def checked(
 
 
 def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
-    """Return the fairness assumption that an action declares with `fair=`; an empty tuple if there is none. For an
+    """Return the fairness assumption that an action declares with `fair=`; an empty tuple for fair=False. For an
     unknown parameter, raises LanguageError, whose message begins with `where`."""
     if fair is False:
         return ()

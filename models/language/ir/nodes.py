@@ -135,7 +135,7 @@ class Element(Node):
 
 
 class IsTaken(Node):
-    """Whether the taken step is a step of this action: `taken == leader_appends`."""
+    """Whether the taken step is a step of this action."""
 
     taken: Variable
     action: str
