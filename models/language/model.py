@@ -479,7 +479,7 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
             what = f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function"
-            raise LanguageError(f"{what}; write a plain `def`, without a decorator that replaces the function")
+            raise LanguageError(f"{what}; write a plain `def`, and leave the decorator out")
         if name in IMPLICIT_PROPERTIES:
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return functions

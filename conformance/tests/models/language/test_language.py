@@ -510,7 +510,7 @@ WHOLE_FUNCTIONS = {
     "p is @always_possible, which only a search decides, not a proof; leave every_length= out": (
         "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
     ),
-    "write it out": (
+    "without a lambda or a factory": (
         "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
         "@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
     ),
@@ -778,7 +778,7 @@ BAD_DECLARATIONS = [
     (
         ENTRY,
         "setting(0, '', values=3)",
-        "setting(values=3): a setting is a number or a member of an IntEnum; give the IntEnum, or least= and most=",
+        "setting(values=3): a setting is a number or a member of an IntEnum; give values= an IntEnum, or leave",
     ),
     (
         ENTRY,

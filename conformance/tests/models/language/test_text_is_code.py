@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "an object that can be called": (
         TEXT.replace("def below", OTHER + "def below") + "\n\nrise = Eager(rise)\n",
         "@action",
-        "rise is a Eager, not a function; write a plain `def`, without a decorator that replaces the function",
+        "rise is a Eager, not a function; write a plain `def`, and leave the decorator out",
     ),
     "an object with a mark of its own": (
         TEXT.replace("def below", OTHER + "def below")
