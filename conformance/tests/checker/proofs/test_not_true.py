@@ -316,7 +316,7 @@ def test_what_is_declared_twice_or_as_no_class_is_refused(check_model, more, sai
 
 LOST = (
     "model.py:{}: low has a decorator of the language, but is no function of the loaded module;"
-    " declare it once, outside any block, class or function"
+    " define it once, outside any block, class or function"
 )
 
 
