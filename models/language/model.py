@@ -375,7 +375,7 @@ class Model:
             return next(iter(self.protocols.values()))
         if name not in self.protocols:
             if len(self.protocols) == 1:
-                raise UsageError(f"{self.name} has only one protocol; leave --protocol {name} out")
+                raise UsageError(f"{self.name} has no protocol {name}: it has only one protocol; leave --protocol out")
             what = f"{self.name} has no protocol {name}"
             raise UsageError(f"{what}; {self._stand_in(name) or nearest(name, self.protocols)}")
         return self.protocols[name]

@@ -347,7 +347,7 @@ def test_a_domain_of_negative_size_is_refused(check):
         ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
         ("--switch STEAL=on", "model has no switch STEAL; leave it out"),
         ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
-        ("--protocol 1", "model has only one protocol; leave --protocol 1 out"),
+        ("--protocol 1", "model has no protocol 1: it has only one protocol; leave --protocol out"),
     ],
 )
 def test_bad_words_beside_a_model(check, words, says):

@@ -475,7 +475,7 @@ def test_a_configuration_never_changes(instance: Instance) -> None:
             "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320",
         ),
         ("published", "kip_32", "published has no protocol kip_32; there are: truncate_to_high_watermark, kip_101, "),
-        ("examples/two_phase_commit", "1", "examples/two_phase_commit has only one protocol;"),
+        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it has only one protocol;"),
     ],
 )
 def test_no_such_protocol(name: str, protocol: str | None, says: str) -> None:
