@@ -716,7 +716,7 @@ class FunctionReader:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
             what = f"the whole state `{name}` is used as a value"
-            raise self.error(node, what, "read its fields, or pass the state to a helper")
+            raise self.error(node, what, "read fields of the state, or pass it to a helper")
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
@@ -1007,7 +1007,7 @@ class FunctionReader:
             raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers of the modelling language")
         if str(python.__module__).startswith("isrcheck.models.language."):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
-            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
+            raise self.error(call, what, "write the declaration outside of functions")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
             raise self.error(

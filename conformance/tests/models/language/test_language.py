@@ -175,8 +175,8 @@ IN_AN_ACTION = [
     *(
         (
             f"require({name}(s.f))  # <-",
-            f"`{name}(...)` is a declaration, which has no value in a function; write it outside of functions, as a"
-            " declaration of its own",
+            f"`{name}(...)` is a declaration, which has no value in a function;"
+            " write the declaration outside of functions",
         )
         for name in ("always", "always_possible", "between", "field", "setting")
     ),
@@ -260,7 +260,7 @@ IN_AN_ACTION = [
     ("a = WORD  # <-", "`WORD` is a str, not a whole number; use only names of whole numbers"),
     ("a = Colour  # <-", "use only names of whole numbers"),
     ("a = one  # <-", "`one` is a function, not a whole number; use only names of whole numbers"),
-    ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
+    ("a = s  # <-", "the whole state `s` is used as a value; read fields of the state, or pass it to a helper"),
     ("a = s.x  # <-", "`x` takes 1 index, not 0; write every index"),
     (
         "a = s.z[0]  # <-",

@@ -248,7 +248,7 @@ LANGUAGE = (
         ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
         ("s.count + shelvd(s)", "column 11: there is no name `shelvd`; did you mean shelved?"),
         ("s.top", "column 1: the field `top` takes 1 index, not 0; write every index: the language has no"),
-        ("s", "column 1: the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
+        ("s", "column 1: the whole state `s` is used as a value; read fields of the state, or pass it to a helper"),
         ("'a'", "column 1: the constant 'a' is no value of the language; use whole numbers and truth values"),
         (
             "9999999999",
