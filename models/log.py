@@ -1,8 +1,8 @@
-"""Operations on logs, shared by the models that have one.
+"""Operations on logs, shared by the models whose replicas have logs.
 
-A model that uses them declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and
-`log_end_offset[replica]`, with NONE in every cell outside the log (from the log end offset on, and below the log start
-offset if there is one), and the bounds `replicas` and `log_size`.
+A model that uses these operations declares the fields `log_record[replica][offset]`, `log_epoch[replica][offset]` and
+`log_end_offset[replica]`, and the bounds `replicas` and `log_size`. Cells outside a log hold NONE: those from the log
+end offset on and, in a model with log start offsets, those below the log start offset.
 """
 
 from isrcheck.models.language import NONE
@@ -29,7 +29,7 @@ def append_entry(s, r, record, epoch):
 
 
 def cut_log(s, r, end_offset):
-    """Cut a log at `end_offset`. Cells from there on are emptied, so that equal logs are equal states."""
+    """Cut a log at `end_offset`. The cells from `end_offset` on become NONE, so that equal logs are equal states."""
     for offset in range(s.log_size):
         if offset >= end_offset:
             s.log_record[r][offset] = NONE

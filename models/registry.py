@@ -1,6 +1,7 @@
 """The built-in models by name, and the loader for a user's own model.
 
-A name such as `kafka` or `examples/two_phase_commit` means a model; `published/kip_101` also contains its protocol.
+A name such as `kafka` or `examples/two_phase_commit` is that of a model; `published/kip_101` is the protocol `kip_101`
+of the model `published`.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def names() -> list[str]:
 
 
 def load(name: str) -> tuple[Model, str | None]:
-    """Return the model with this name, and the protocol that the name contains. Raises UsageError."""
+    """Return the model with this name, and the protocol in the name (None if the name has no protocol). Raises
+    UsageError for an unknown name."""
     family, _, protocol = name.partition("/")
     if name in SINGLE:
         return _single(name), None
@@ -99,11 +101,11 @@ def load(name: str) -> tuple[Model, str | None]:
         if protocol and protocol not in model.protocols:
             raise UsageError(f"no model {name}; {nearest(name, names())}")
         return model, protocol or None
-    raise UsageError(f"no model {name}; {nearest(name, names())}, or give a file: check FILE.py")
+    raise UsageError(f"no model {name}; {nearest(name, names())} (for a model in a file: check FILE.py)")
 
 
 def is_registered(model: Model) -> bool:
-    """Whether the name of this model loads this very model: a file may define a model with a registered name."""
+    """Whether the model is built in. A user's file may define another model with the name of a built-in model."""
     try:
         return load(model.name)[0] is model
     except UsageError:
@@ -118,7 +120,8 @@ def _single(name: str) -> Model:
 
 
 def load_file(path: Path) -> Model:
-    """Load and return the user's model in FILE.py, which is executed. Raises UsageError, LanguageError."""
+    """Execute the user's FILE.py and return its model. Raises UsageError if the file cannot be read or executed, and
+    LanguageError if the model is not in the modelling language."""
     from isrcheck.models.language.model import assemble
 
     if path.suffix != ".py" or not path.is_file():
@@ -160,7 +163,7 @@ def load_file(path: Path) -> Model:
         vars(builtins).update(before)
     if changed:
         what = f"{path}:1: loading the model changes Python's own `{changed[0]}`"
-        raise UsageError(f"{what}; leave the module builtins alone")
+        raise UsageError(f"{what}; do not assign to Python's module `builtins`")
     return assemble(escaped(path.stem), module)
 
 
@@ -175,7 +178,7 @@ def _failed(path: Path, error: BaseException) -> UsageError:
 
 
 def _declared_at(path: Path, error: BaseException) -> str:
-    """Return FILE:LINE of the invalid declaration, which is in the model's file or in a file that it imports."""
+    """Return FILE:LINE of an invalid declaration, which raised `error` in the model's file or in an imported file."""
     place = f"{path}:1"
     for frame, line in walk_tb(error.__traceback__):
         file = frame.f_code.co_filename

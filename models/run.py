@@ -1,8 +1,8 @@
 """The reference semantics: plain CPython calls a model's functions on one state at a time.
 
-Every engine must agree with this file, which certifies every trace. It is slow and obviously right: a state is a list
-of whole numbers, wrapped in an object that checks every index and every written value, so that nothing wraps around and
-no value leaves its declared range.
+Every engine must agree with this file, which certifies every trace. This file is slow and obviously right: a state is a
+list of whole numbers in a `State`, which checks every index and every written value, so that no number overflows and no
+value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -37,12 +37,9 @@ is_within = Instance.is_within
 
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
-    """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or the state is
-    outside the model's constraint.
-
-    Raises ModelError, with the step and the state, if a value or an index leaves its declared range, also in the
-    evaluation of the constraint in the state after the step.
-    """
+    """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or a constraint of the
+    model is false in the state before the step. Raises ModelError, with the step, if the step writes a value or uses an
+    index outside its declared range, or if a constraint cannot be evaluated in the state after the step."""
     function = instance.function(step.action_index)
     if function is None or not instance.is_within(cells):
         return None
@@ -68,7 +65,7 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 
 def has_step(instance: Instance, cells: Cells) -> bool:
-    """Whether a step leads from this state, even if it leads to the same state or leaves a declared range."""
+    """Whether this state has a step. A step to the same state, and a step that leaves a declared range, count."""
     for step in instance.steps:
         try:
             if take(instance, cells, step) is not None:
@@ -79,8 +76,8 @@ def has_step(instance: Instance, cells: Cells) -> bool:
 
 
 def is_terminal(instance: Instance, cells: Cells) -> bool:
-    """Whether the model declares that a behaviour may end in this state. Raises ModelError if the predicate cannot be
-    evaluated."""
+    """Whether a `@terminal` predicate of the model is true in this state: a behaviour may end in it. Raises ModelError
+    if a predicate cannot be evaluated."""
     for terminal in instance.model.terminals:
         try:
             if instance.python(terminal)(State(instance, cells)):
@@ -91,14 +88,14 @@ def is_terminal(instance: Instance, cells: Cells) -> bool:
 
 
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether a property of states is true in this state. Raises ModelError if it cannot be evaluated there."""
+    """Whether a property of states is true in this state. Raises ModelError if the property cannot be evaluated."""
     if prop is DEADLOCK:
         return not instance.is_within(cells) or has_step(instance, cells) or is_terminal(instance, cells)
     return _ask(instance, prop, State(instance, cells))
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this transition. Raises ModelError if it cannot be evaluated."""
+    """Whether a property of transitions is true of this one. Raises ModelError if the property cannot be evaluated."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
@@ -106,7 +103,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step, as a property of transitions sees it: the object equals the action's name."""
+    """The argument `taken` of a property of transitions, which represents a step: it equals the name of its action."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
         self._action = instance.model.actions[step.action_index].name
@@ -121,7 +118,7 @@ def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) -> bool:
-    """Whether the premise of a `leads_to` property is true in this state. Raises ModelError."""
+    """Whether the premise of a `leads_to` property is true in this state. Raises ModelError if it has no value."""
     return _ask(instance, prop, State(instance, cells), function=premise)
 
 

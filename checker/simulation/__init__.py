@@ -1,6 +1,6 @@
-"""Simulation: many random walks by the compiled kernel, for bounds that are too large to search.
+"""Simulation: many random walks of the compiled model, for bounds that are too large for a search.
 
 In:  an instance, the number and length of the walks, a seed.
-Out: what the walks found and covered; a violation is shortened by searches in its neighbourhood.
+Out: violations on the walks, and which actions and values the walks covered. Searches shorten the path to a violation.
 May import: explicit, compile, results, resources.
 """

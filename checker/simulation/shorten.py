@@ -1,9 +1,9 @@
 """Shortens a path to a violation, by searches in its neighbourhood.
 
-From each state of the path, the last ones first, a breadth-first search looks for the same violation in fewer steps
-than the rest of the path has. A search ends at a level with many states, so that it stays in the neighbourhood. A
-shorter path is searched again, until no search shortens it or the time is over. In a small model the search from the
-initial states is complete, and the result is a shortest path; otherwise it need not be.
+From each state of the path, beginning with the last, a breadth-first search looks for the same violation in fewer steps
+than the rest of the path has. A search ends at a level with many states, so it stays near the path. A shorter path is
+searched in the same way, until no search shortens it or the time is over. In a small model the search from the initial
+states is complete, and the result is a shortest path; in a large model the result may be longer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """The shortest path found in time on which `prop` fails (or is reached) in the same way as on the given `path`.
-    Raises KeyboardInterrupt."""
+    """Return the shortest path found in time that ends like `path`: `prop` fails, fails permittedly, or is reached, as
+    `kind` says. Raises KeyboardInterrupt."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1
@@ -60,7 +60,7 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """A path that is shorter than `path` and shares its first `at` steps; None if no such path was found."""
+    """Return a path that is shorter than `path` and has the same first `at` steps; None if no search finds one."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

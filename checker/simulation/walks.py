@@ -4,15 +4,15 @@ In:  an instance with its kernel; the number of walks, their length, the seed; t
 Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
      property. A property that no walk violated is UNDECIDED, never a pass.
 
-A walk first chooses one of the actions that have a step, with a chance in proportion to its weight, and then one of its
-steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of
-states and `in_range` are judged in every visited state, properties of transitions and `deadlock` whenever a state is
-expanded: also on the steps that the walk does not take. The first violation is the one with the fewest steps.
+In each state, a walk first chooses one of the actions that have a step, with a chance in proportion to the action's
+weight, and then one of the action's steps, all with equal chance. So an action with few arguments is taken as often as
+an action with many. Properties of states and `in_range` are checked in every visited state; properties of transitions
+and `deadlock` are checked on all steps from a visited state, also on those that the walk does not take. The reported
+violation is the one after the fewest steps.
 
-Each walk has random numbers of its own: they depend only on the seed, the number of the walk and the position in it, so
-that a walk does not depend on the other walks, or on how they are divided. The groups, whose walks take their steps
-together, are always the same, and their results are combined in order: once every property is decided, the results of
-later groups are dropped.
+The random numbers of a walk depend only on the seed, the number of the walk and the position in the walk, not on other
+walks or threads. The walks of a group take their steps together. The groups are always the same, and their results are
+combined in order: once every property is decided, the results of later groups are dropped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ walk takes only one."""
 
 @dataclass(kw_only=True)
 class Tally:
-    """The counts and findings of some walks, which can be added up."""
+    """The counts of some walks, and the violations and reached properties on them. Two tallies can be added."""
 
     walks: int = 0
     """The number of walks that were taken to their end."""
@@ -68,20 +68,20 @@ class Tally:
 
     @classmethod
     def of(cls, instance: Instance, /, **fields: Any) -> Self:
-        """A tally of no walks."""
+        """Return a tally without any walk."""
         actions = len(instance.model.actions)
         seen = {name: np.zeros(place.high - place.low + 1, bool) for name, place in instance.layouts.items()}
         return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **fields)
 
     def note(self, name: str, kind: EntryKind, path: StepPath) -> None:
-        """Note the first path of this kind for the property with this name."""
+        """Add a path to the findings about the property `name`, unless they have a path of this kind."""
         findings = self.findings.setdefault(name, Findings())
         finding = findings.permitted if kind is EntryKind.PERMITTED else findings.found
         if finding.path is None:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add the tally of later walks."""
+        """Add the tally of later walks to this one."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)
@@ -97,7 +97,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class ValuesSeen:
-    """How many values a field declares, how many it had in visited states, and the values that it did not have."""
+    """How many values a field declares, how many of them it had in visited states, and the other values (`missing`)."""
 
     declared: int
     seen: int
@@ -127,7 +127,7 @@ class Simulation(Tally):
 
     @property
     def never_taken(self) -> list[str]:
-        """The actions of the protocol that were enabled, and that no walk took."""
+        """The actions of the protocol that were enabled in a visited state, but that no walk took."""
         return [name for name in self._without(self.taken) if name not in self.never_enabled]
 
     def _without(self, counts: NDArray[np.int64]) -> list[str]:
@@ -136,7 +136,7 @@ class Simulation(Tally):
 
     @property
     def values(self) -> dict[str, ValuesSeen]:
-        """For each field with cells, the declared values that it had and did not have in visited states."""
+        """For each field with cells, by name, the values that it had and did not have in visited states."""
         values = {}
         for name, place in self.instance.layouts.items():
             missing = np.flatnonzero(~self.seen[name]) + place.low
@@ -147,8 +147,8 @@ class Simulation(Tally):
 
 
 def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
-    """A verdict for every property of the model: what a walk found, otherwise UNDECIDED. `judged` are the properties
-    that apply. Raises AssertionError if the reference semantics does not confirm a range error."""
+    """Return a verdict for every property of the model, which is UNDECIDED if no walk violated or reached the property.
+    `judged` has the properties that apply. Raises AssertionError if CPython does not confirm a range error."""
     reported = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
     for prop in (DEADLOCK, IN_RANGE):
         path = simulation.findings.get(prop.name, Findings()).found.path
@@ -177,16 +177,16 @@ Numbers = NDArray[np.int64]
 
 
 def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: int) -> Numbers:
-    """For each walk a number from 0 to below its limit, which is less than 2**32. `purpose` tells draws at one position
-    apart."""
+    """Return a random number for each walk, at least 0 and below the walk's limit (less than 2**32). `purpose` makes
+    several draws at one position of a walk independent."""
     start = (seed * STEP + position * SALT + purpose * 0xBF58476D1CE4E5B9) & MASK
     bits = mixed(mixed(walks.astype(np.uint64) + np.uint64(start)) + np.uint64(start >> 1))
     return ((bits >> np.uint64(32)) * limits.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """For each number, a number that looks random and depends only on it: the mixing function of SplitMix64 (Steele,
-    Lea, Flood, 2014)."""
+    """Return a pseudorandom number for each number, which depends only on this number: the mixing function of
+    SplitMix64 (Steele, Lea, Flood, 2014)."""
     bits = numbers * np.uint64(STEP)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -199,9 +199,9 @@ ROOM = 1 << 15
 
 @dataclass(frozen=True)
 class SimulationRequest:
-    """A request for a simulation: the number of walks, the most steps of a walk, and the seed. Without `deadlock`,
-    states without a step are not reported. `weights` of actions, by name, are at least 1, which is the weight of the
-    others."""
+    """A request for a simulation: the number of walks, the most steps of a walk (`depth`), and the seed. Without
+    `deadlock`, states without a step are not reported. `weights` has the weights of actions by name, at least 1; an
+    action without a weight has weight 1."""
 
     walks: int
     depth: int
@@ -211,7 +211,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Walks for one thread, group by group. Before each step, `is_over` decides whether to end early."""
+    """Takes the walks of one thread, group by group. Before each step, it calls `is_over` and ends if that is true."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -226,8 +226,8 @@ class Walkers:
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
     def walk(self, numbers: Numbers, starts: NDArray[np.uint64]) -> Tally:
-        """Take the walks with these numbers, from the states `starts`. `numbers`, `states` and `paths` have a row for
-        each walk that goes on."""
+        """Take the walks with these numbers, which begin in states of `starts`, and return their tally. In the code,
+        `numbers`, `states` and `paths` have a row for each walk that still goes on."""
         seed, most = self.request.seed, self.request.depth
         tally = self.tally = Tally.of(self.instance)
         judged = [prop in self.instance.properties and prop.kind in JUDGED for _, prop in self.properties]
@@ -267,7 +267,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states; return the rows of the walks that go on, their new states, and the steps."""
+        """Expand the states and choose a step for each. Return the rows of the walks that go on, their new states, and
+        the chosen steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -289,8 +290,8 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """Choose a successor for each state that has any, and return the positions of the chosen ones. Successors are
-        in the order of states and steps, so that those of one action of a state are adjacent."""
+        """Choose a successor for each state that has successors, and return the positions of the chosen successors.
+        Successors are in the order of states and steps, so the successors of one action of a state are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
@@ -333,7 +334,7 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """The first of the shortest paths to the states or steps that the kernel counted in these rows, if any."""
+        """Return the least path to one of the states or steps in the kernel's `entries`; None if all are empty."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 
@@ -363,7 +364,7 @@ def simulate(
     threads: int = 1,
 ) -> Simulation:
     """Take walks until all are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
-    is pressed; the steps of unfinished walks are counted, too."""
+    is pressed, and return the result. It includes the steps of unfinished walks."""
     asked = {"asked": request.walks, "depth": request.depth, "seed": request.seed, "weights": dict(request.weights)}
     simulation = Simulation.of(instance, instance=instance, **asked)
     walking = _Walking(instance, kernel, request, deadline, threads)
@@ -390,8 +391,8 @@ def simulate(
 
 
 def _is_decided(simulation: Simulation) -> bool:
-    """Whether no further walk can change a verdict. Never true for a model without properties of states or steps: all
-    its walks are taken."""
+    """Whether no further walk can change a verdict. For a model without a property that walks can judge, this is false,
+    so all walks are taken."""
     judged = [prop for prop in simulation.instance.properties if prop.kind in JUDGED]
     findings = simulation.findings
     return bool(judged) and all(prop.name in findings and findings[prop.name].found.path is not None for prop in judged)
@@ -418,7 +419,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends. Calls `look` while it waits."""
+        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the seconds."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))
@@ -433,7 +434,7 @@ class _Walking:
             yield tally
 
     def rest(self) -> Iterator[Tally]:
-        """End the groups on which threads work now, and yield their tallies so far."""
+        """End the groups on which threads are working, and yield the tallies of these groups."""
         self.is_ended = True
         while self.running:
             yield self.running.popleft().result()

@@ -1,7 +1,7 @@
-"""Breadth-first search on Spark: the search of checker/explicit, with its work done by executors.
+"""Breadth-first search on Spark: the search of checker/explicit, whose work is done by Spark's executors.
 
-In:  a `SparkRequest`, an instance of a model, its kernel, and limits.
-Out: an `Exploration` and a `SparkSummary`; a session in which all machines run the same code; independent tasks on its
-     executors; errors of Spark as messages of one line.
+In:  a `SparkRequest`, an instance of a model, the instance's kernel (its compiled functions), and limits.
+Out: the result of the search, as `Exploration` and `SparkSummary`. Other packages also use the Spark session, run tasks
+     of their own on executors, and get the errors of Spark as messages of one line.
 May import: explicit, compile, results, resources.
 """

@@ -1,14 +1,14 @@
 """Checkpoints of a search on Spark, from which another run can continue.
 
-A folder that driver and executors share, named in Hadoop's form (`/path`, `hdfs://...`, `s3a://...`), has the levels
-as Parquet, and the statistics of the driver as JSON.
+The checkpoint folder is shared by driver and executors, and named in Hadoop's form (`/path`, `hdfs://...`,
+`s3a://...`). It has the levels of states as Parquet, and the counts and results of the driver as JSON.
 
-After a checkpoint, the search continues from the stored levels. Therefore the loss of an executor costs only the levels
-since the last checkpoint, not the whole search. Files in the folder are never overwritten.
+After a checkpoint, the running search reads the levels from the folder. So if an executor is lost, only the levels
+since the last checkpoint are computed again. Files in the folder are never overwritten.
 
-Each statistics file carries one digest over the whole checkpoint: the data that identifies the search, the file's own
-name and content, and for each folder of levels its name and the checksum of each row. A file that was changed,
-exchanged or taken from another checkpoint is reported as damaged.
+Each JSON file has a digest over the whole checkpoint: the data that identifies the search, the file's own name and
+content, and for each folder of levels its name and the checksum of each row. A file that was changed, exchanged or
+taken from another checkpoint is reported as damaged.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from isrcheck.models.messages import UsageError
 
 
 class Folder:
-    """A shared folder of small text files, each written completely or not at all.
-
-    Methods raise UsageError or SparkLostError, as in checker/spark/faults.py.
-    """
+    """A folder in Hadoop's file system with small text files; no reader sees a file that is written only in part. If
+    the file system fails, methods raise UsageError or SparkLostError (checker/spark/faults.py)."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.name = name.rstrip("/") or "/"
@@ -56,7 +54,7 @@ class Folder:
         return f"{self.name}/{name}" if name else self.name
 
     def names(self) -> list[str]:
-        """The names of the entries, sorted; none if the folder does not exist."""
+        """The names of the folder's entries, sorted; an empty list if the folder does not exist."""
         with explained(self._evidence):
             if not self._files.exists(self._path("")):
                 return []
@@ -87,7 +85,7 @@ SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError if the folder holds anything else."""
+    """The checkpoints of one search. Raises UsageError if the folder has other files, or those of another search."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session
@@ -100,17 +98,17 @@ class Checkpoints:
         if SEARCH in names:
             self._require_same()
         elif names:
-            raise UsageError(f"--checkpoint {name}: the folder holds other files ({names[0]}); name a new folder")
+            raise UsageError(f"--checkpoint {name}: the folder holds other files ({names[0]}); give a new folder")
         else:
             self.folder.write(SEARCH, json.dumps(self.question))
 
     def _require_same(self) -> None:
         question, where = self._json(SEARCH), f"--checkpoint {self.folder.name}"
         if question.get("kind") != "checkpoint" or question.get("version") != VERSION:
-            raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; name a new folder")
+            raise UsageError(f"{where}: another version of isrcheck wrote {SEARCH}; give a new folder")
         for name, ours in self.question.items():
             if question.get(name) != json.loads(json.dumps(ours)):
-                raise UsageError(f"{where}: the folder belongs to another search ({name} differs); name a new folder")
+                raise UsageError(f"{where}: the folder belongs to another search ({name} differs); give a new folder")
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
@@ -122,7 +120,8 @@ class Checkpoints:
         return content
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
-        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if it is damaged."""
+        """Return the counts and results in the newest checkpoint of depth `most` or less; None if there is no such
+        checkpoint. Raises UsageError if its file is damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -140,16 +139,17 @@ class Checkpoints:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def _damaged(self, name: str) -> UsageError:
-        return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
+        return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; give a new folder")
 
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
     ) -> None:
-        """Write a checkpoint: new levels by depth, the number of states in each of their chunks, and the statistics."""
+        """Write a checkpoint: the levels since the last checkpoint, by depth, and the counts and results of the search.
+        `chunks` has, for each depth, the number of states in each chunk of the level."""
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():
-            raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
+            raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; give a new folder")
         # Remove incomplete files of an interrupted run.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
@@ -162,10 +162,8 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged.
-
-        `chunks` has the number of states in each chunk, by depth. A missing file would otherwise mean missing states.
-        """
+        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged; otherwise
+        the search would miss the states of a lost file. `chunks` has the size of each chunk, by depth."""
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 
@@ -183,13 +181,13 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), rows]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """The stored level at a depth, by chunk, in breadth-first order."""
+        """Return the stored level at a depth as Arrow batches with their chunk's number, in breadth-first order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """The states of all levels in the checkpoint at depth `last`, by shard."""
+        """Return the states of all levels in the checkpoint at depth `last`, as Arrow batches with their shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
@@ -212,10 +210,10 @@ def _row(depth: int, pair: tuple[int, bytes]) -> tuple[int, int, int, int, bytea
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    """The first column of a row, and its Arrow batch. Raises UsageError if the batch is damaged."""
+    """Return the number in a stored row and the row's Arrow batch. Raises UsageError if the batch is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
-        raise UsageError("--checkpoint: a stored state is damaged; name a new folder")
+        raise UsageError("--checkpoint: a stored state is damaged; give a new folder")
     return number, bytes(packed)
 
 
@@ -224,7 +222,7 @@ def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]
 
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
-    """Send the states of Arrow batches to the shards that their hashes select."""
+    """Yield the states in stored rows as Arrow batches, each with the shard that the hashes of its states select."""
     for depth, packed in map(_pair, rows):
         blob = unpack(packed)
         outbox = ShuffleWriter(blob.words, shards, depth=depth)

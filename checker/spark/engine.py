@@ -1,10 +1,8 @@
-"""Runs a search on Spark in the requested mode: by parts, or as one search by all executors.
+"""Runs a search on Spark, either by parts (checker/spark/parts.py) or as one search by all executors.
 
-One search has the same counts and paths as one process: its states stay in Spark's partitions, level by level, and its
-counts are in the context.
-
-Tasks do the work of a level (checker/spark/level.py). The driver gets only statistics, and the paths to the states that
-violate or reach a property.
+One search by all executors has the same counts and paths as a search in one process. The states stay in Spark's
+partitions, level by level, and tasks do the work of a level (checker/spark/level.py). The driver gets only counts, and
+the paths to the states that violate or reach a property.
 """
 
 from __future__ import annotations
@@ -47,7 +45,8 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class StoredLevel:
-    """A level: its states in order, by chunk; the size of each chunk; how many states each step discovered."""
+    """A level of the search: `ordered` has its states in breadth-first order, as Arrow batches by chunk; `chunks` the
+    size of each chunk; `by_steps`, for each step's number, how many states of the level the step discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
@@ -55,20 +54,18 @@ class StoredLevel:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """The number of the first state of each chunk, then the size of the level."""
+        """The position in the level of each chunk's first state, then the size of the level."""
         return (0, *accumulate(self.chunks))
 
     @property
     def size(self) -> int:
-        """The number of states."""
+        """The number of states in the level."""
         return sum(self.chunks)
 
 
 class PartitionedStates:
-    """The visited states in Spark's partitions, stored twice: by level, in order; and by shard, in no order.
-
-    The number of a state is its position in breadth-first order.
-    """
+    """The visited states in Spark's partitions. Each state is stored twice: in its level, in breadth-first order, and
+    in the shard that its hash selects, in no order. The number of a state is its position in breadth-first order."""
 
     def __init__(self, session: Session, words: int) -> None:
         self.session = session
@@ -79,14 +76,14 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level, and RDDs, by shard, with the states that `self.by_shard` lacks."""
+        """Add a level. `by_shard` has the states that `self.by_shard` lacks, as RDDs with one partition per shard."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
 
     @property
     def count(self) -> int:
-        """The number of states."""
+        """The number of visited states."""
         return self.firsts[-1]
 
     @property
@@ -95,7 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, the number of states that step discovered; the `first` start states do not count."""
+        """Return, by step number, how many states each step discovered; the `first` start states are left out."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -103,7 +100,7 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to these states and keep them, in case Spark is lost later. Raises SparkLostError."""
+        """Fetch the paths to the numbered states now, because Spark may be lost later. Raises SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
         for number in steps:
@@ -120,7 +117,7 @@ class PartitionedStates:
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """The position of the initial state, and the numbers of the steps, of the path to a state."""
+        """Return the path to a state: the position of the initial state, and the numbers of the path's steps."""
         self.find_paths([number])
         return self.paths[number]
 
@@ -153,7 +150,7 @@ class OutOfTime(Exception):
 
 
 class SparkCarrier(Carrier):
-    """Shares the work of one search among all executors."""
+    """Does the work of a search (store, expand and check states) with all executors of Spark."""
 
     visited: PartitionedStates
 
@@ -176,7 +173,7 @@ class SparkCarrier(Carrier):
         context.result.judged = -1
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """If Spark has failed, end the search without an error; its result covers the search so far."""
+        """If Spark has failed, end the search without an exception: the result covers the search until the failure."""
         if isinstance(error, SparkLostError):
             self.context.result.stopped, self.lost = "lost", str(error)
             return True
@@ -199,7 +196,7 @@ class SparkCarrier(Carrier):
             results.forget(lambda state: state not in self.visited.paths)
 
     def _find_paths(self) -> None:
-        """Fetch the paths to violations that were found so far, in case Spark fails later."""
+        """Fetch the paths to the violations so far, because Spark may fail later."""
         reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
@@ -208,10 +205,8 @@ class SparkCarrier(Carrier):
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
-        """Store the states that the search starts from as the first level, each as its own predecessor.
-
-        If an earlier run has left checkpoints within the depth limit, continue from the newest one.
-        """
+        """Store the states that the search starts from as the first level, each as its own predecessor. If an earlier
+        run has left checkpoints within the depth limit, continue from the newest one."""
         if self.checkpoint is not None:
             # The digest covers the packing of states and the numbering of steps.
             question = {"isrcheck": source_digest(), **self.context.question()}
@@ -235,7 +230,8 @@ class SparkCarrier(Carrier):
         return 0
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states of a level in one job. Raises Full."""
+        """Expand the states `first` to `last` - 1, the newest level, in one Spark job. Raises Full if a shard's memory
+        is full, or if the next level is too large."""
         context = self.context
         newest = self.visited.levels[-1]
         level = self._level(len(self.visited.levels) - 1, newest.offsets)
@@ -261,7 +257,8 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
-        """Sort and store the new states as a level; return False if the time limit is reached first. Raises Full."""
+        """Sort the new states and store them as a level. Return False if the time limit is reached first. Raises Full
+        if the level is too large."""
         statistics = task_statistics(self.spark)
         scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
@@ -286,7 +283,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of the tasks that sorted the level: they have judged its states."""
+        """Check the properties of the newest level's states: the tasks that sorted the level have already evaluated
+        them, so this adds their results."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -299,7 +297,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """Write a checkpoint after some levels or seconds, and continue from the stored copy."""
+        """Write a checkpoint if 8 levels or 60 s have passed since the last one, and read the levels from it."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -325,12 +323,12 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of all levels in the checkpoint at depth `last`, by shard, to continue the search."""
+        """Load the states of all levels in the checkpoint at depth `last` into the shards, and continue from there."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
-        """Restore the levels and results of an earlier run; its newest level is not judged yet."""
+        """Restore the levels and results of an earlier run; `check` later adds the results about its newest level."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
@@ -352,8 +350,8 @@ def explore_on_spark(
     count_all: bool,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
-    """Search an instance within limits, which do not include the time to start Spark. Raises UsageError. If Spark fails
-    during the search, the result covers the search until then."""
+    """Search an instance within limits; the time limit does not include the start of Spark. If Spark fails during the
+    search, the result covers the search until then. Raises UsageError, as for executors with other code."""
     require_same(session)
     request, spread = SearchRequest(count_all=count_all), None
 

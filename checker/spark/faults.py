@@ -1,7 +1,7 @@
 """Turns the errors of Spark, Py4J and PySpark into one-line messages: what failed, where, and the cure.
 
-An error becomes a UsageError (the set-up must be corrected) or a SparkLostError (Spark failed during the search: the
-results so far count, the rest is undecided). The message names a file with the full Java text.
+An error becomes a UsageError if the set-up of Spark must be corrected, or a SparkLostError if Spark failed during the
+search: then the results so far count, and the other verdicts are UNDECIDED. The message names a file with Java's text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SparkLostError(UndecidedError):
 
 @dataclass
 class Evidence:
-    """The facts about a session that explain an error."""
+    """What a Spark session stores for the explanation of an error: its log, its Java process, and its condition."""
 
     log: Path
     """The file with the output of Java and of a local master's workers."""
@@ -57,10 +57,10 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             f"with {INTERPRETER} or a packaged environment"
         ),
         r"No module named '?(isrcheck\b)": (
-            "the executors have no isrcheck: install it there, or give them a packaged environment"
+            "the executors have no isrcheck: install it on their machines, or give them a packaged environment"
         ),
         r"No module named '?([\w.]+)": (
-            "the executors have no package {0}: install it there, or give them a packaged environment"
+            "the executors have no package {0}: install it on their machines, or give them a packaged environment"
         ),
         r'Cannot run program "([^"]+)"': (
             f"the executors cannot start {{0}}: name a Python that they have, with {INTERPRETER}"
@@ -83,10 +83,10 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
         ),
         r"Python worker exited unexpectedly|Python worker process terminated": (
-            "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
+            "a Python worker ended during a task, most likely killed for lack of memory: give the worker more memory"
         ),
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?": (
-            "a task was tried several times, and lost its executor each time ({0}): read its log"
+            "a task was tried several times, and lost its executor each time ({0}): read the executor's log"
         ),
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found": (
             "a stage was tried several times, and executors were lost with their shuffle files each time: read their"
@@ -104,11 +104,9 @@ first pattern that matches gives the message; the groups of this regular express
 
 @contextlib.contextmanager
 def explained(evidence: Evidence) -> Iterator[None]:
-    """Turn errors of Spark in the block into a UsageError or a SparkLostError.
-
-    Errors of isrcheck on an executor, and errors unrelated to Spark, are raised unchanged. Ctrl-C can make the
-    connection to Java unusable; errors that follow from Ctrl-C are raised as KeyboardInterrupt.
-    """
+    """Turn errors of Spark in the block into a UsageError or a SparkLostError. Errors of isrcheck on an executor, and
+    errors unrelated to Spark, are raised unchanged. Ctrl-C can make the connection to Java unusable; errors that follow
+    from Ctrl-C are raised as KeyboardInterrupt."""
     try:
         yield
     except (UsageError, SparkLostError):
@@ -122,14 +120,14 @@ def explained(evidence: Evidence) -> Iterator[None]:
 
 
 def _came_of_an_interrupt(error: BaseException | None) -> bool:
-    """Whether an error was raised while an interrupt was being handled."""
+    """Whether an error was raised while a KeyboardInterrupt was being handled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
-    """The exception, with a one-line message, that replaces an error of Spark."""
+    """Return the exception with a one-line message that replaces an error of Spark."""
     text, is_whole = _text_of(error)
     ours = _ours(text)
     if ours is not None:
@@ -157,7 +155,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
 
 
 def innermost(text: str) -> str:
-    """The line of a Java or Python error text that names the first cause, shortened."""
+    """Return the line of an error text of Java or Python that names the first cause, shortened to LONGEST_CAUSE."""
     raised = _last_raised(text)
     if raised is None:
         causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
@@ -167,7 +165,7 @@ def innermost(text: str) -> str:
 
 
 def _last_raised(text: str) -> str | None:
-    """The line of the exception at the end of the last Python traceback; None if there is no traceback."""
+    """Return the line with the exception after the last Python traceback in a text; None without a traceback."""
     before, mark, traceback = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
@@ -179,7 +177,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """The error that isrcheck raised on an executor (bad input, or disagreeing engines); None for any other error."""
+    """Return the exception that isrcheck itself raised on an executor, such as a UsageError; None for other errors."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None
@@ -197,7 +195,7 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
-    """The full text of an error, and whether the text is complete (False: Java did not answer)."""
+    """Return the full text of an error, and whether the text is complete; it is not if Java did not answer."""
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
@@ -220,7 +218,7 @@ def _has_ended(java: subprocess.Popen[bytes] | None) -> bool:
 
 
 def _how(java: subprocess.Popen[bytes] | None) -> str:
-    """In words, how a Java process has ended (its exit code or signal); empty if that is not known."""
+    """Return the exit code or the signal with which a Java process ended, as text; empty if the process still runs."""
     if java is None or not _has_ended(java):
         return ""
     return f" (killed by signal {-java.returncode})" if java.returncode < 0 else f" (exit code {java.returncode})"

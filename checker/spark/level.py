@@ -1,9 +1,10 @@
 """The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
-successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
-next level, which the number of its predecessor selects. That chunk is then sorted by predecessor and step. So each
-state is reached by the same path as in a search in one process.
+The visited states are divided by hash into shards, and each level into as many chunks of consecutive states. A task
+*expands* a chunk, and sends each successor to the shard that the successor's hash selects. A shard *merges* the
+successors: it removes visited states. It *scatters* the new states to the chunks of the next level, which the numbers
+of their predecessors select. Each new chunk is *ordered* by predecessor and step. So each state is reached by the same
+path as in a search in one process.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ Link = tuple[int, int]
 
 @dataclass(frozen=True)
 class LevelTask:
-    """The input of the tasks of a level: the instance, its division into shards and chunks, the undecided properties.
+    """The input of the tasks of a level: the instance, the number of shards, the chunks, the undecided properties.
 
-    `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` are the numbers of the
-    first state of each chunk, then the size of the level. `active` has a 1 for each property that is not
-    decided yet, with the implicit `deadlock` as the last.
+    `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` has the number of each
+    chunk's first state, then the size of the level. `active` has a 1 for each undecided property and a 0 for each
+    decided property; the last entry is the implicit property `deadlock`.
     """
 
     subject: InstanceSpecification
@@ -54,7 +55,8 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """The statistics of a task that expands a chunk. State numbers in `results` begin at 0 in each level."""
+    """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
+    was taken (`fired`), and results of properties, in which the states of a level are numbered from 0."""
 
     generated: int
     fired: tuple[int, ...]
@@ -63,7 +65,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """The statistics of a task that merges a shard: the bytes of received successors, whether its memory was full."""
+    """What a task reports after it has merged a shard: the bytes of received successors; whether memory was full."""
 
     bytes: int
     is_full: bool
@@ -71,7 +73,8 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The statistics of a task that sorts a chunk: states, states found by each step, and KernelResults.words."""
+    """What a task reports after it has sorted a chunk: the number of states, how many of them each step discovered, and
+    the results of the properties as `KernelResults.words`."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -89,7 +92,7 @@ class _Work:
 
 
 def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Expand every state of a chunk; yield Arrow batches of successors by shard, with predecessor and step."""
+    """Expand every state of a chunk, and yield the successors, with predecessor and step, as Arrow batches by shard."""
     work = _Work(level)
     words, steps = work.words, work.instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
@@ -112,8 +115,8 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
 
 
 def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield the successors that a shard has not visited before, in the order of their predecessors. In `arriving`, all
-    successors come before the visited states."""
+    """Yield the successors that a shard has not visited before, in the order of their predecessors. `arriving` has
+    first all successors, then the states that the shard has visited."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
     visited = VisitedSet(words, instance.first_steps[-1], level.memory)
@@ -147,8 +150,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert successors in the order of their predecessors; return for each the flag "visited before", at first
-    False."""
+    """Insert the successors into an empty visited set, in the order of their predecessors. Return a flag for each
+    successor, which means "visited before" and is still False."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -157,7 +160,7 @@ def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_
 
 
 def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield the new states by chunk of the next level, which the number of their predecessor selects."""
+    """Yield the new states, each with its chunk of the next level, which the number of its predecessor selects."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:
@@ -172,7 +175,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Sort a chunk of the next level by predecessor and step, and judge the properties of its states."""
+    """Sort a chunk of the next level by predecessor and step, and evaluate the properties in its states."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:
@@ -193,10 +196,9 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
 
 
 def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
-    """Yield the position and the `Link` of each wanted state of a chunk; `wanted` holds positions by chunk.
-
-    Reads all input, because Spark does not reuse a Python process that has left input unread.
-    """
+    """Yield the position and the `Link` (predecessor and step) of each wanted state of a chunk. `wanted` has, for each
+    chunk, the positions of the wanted states. The function reads all input, because Spark does not reuse a Python
+    process that has left input unread."""
     for _, packed in ordered:
         blob = unpack(packed)
         for place in wanted[chunk]:

@@ -1,8 +1,8 @@
 """Search by parts: the initial states are divided into parts, and each part is searched on its own.
 
-If there are few initial states, the states at some depth are divided instead. Every longer shortest path goes through
-one of these states, so verdicts, depths and the least counterexample are those of a single search. Finally the visited
-states of all parts are merged, shard by shard, to count the distinct ones.
+If there are few initial states, the states at some depth are divided instead. Every shortest path to a deeper state
+goes through one of the divided states, so verdicts, depths and the least counterexample are those of a single search.
+In the end the visited states of all parts are merged, shard by shard, to count the distinct states.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class PartTask:
 
 @dataclass(frozen=True)
 class ShardCount:
-    """How many distinct states a shard has, by depth, and by the set of parts that found them (as bits)."""
+    """How many distinct states a shard has: by depth, and by the set of parts that found them. Bit i of a set stands
+    for part i. `is_full`: the shard's memory was not sufficient."""
 
     levels: tuple[int, ...]
     states_by_parts: dict[int, int]
@@ -92,7 +93,8 @@ class ShardCount:
 def search_part(
     question: PartTask, statistics: TaskStatistics, number: int, starts: Starts
 ) -> Iterator[tuple[int, bytes]]:
-    """Search a part from its start states; report the result to the driver; yield the states by shard, with depths."""
+    """Search part `number` from its start states, report the result to the driver, and yield the visited states with
+    their depths, as Arrow batches by shard."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
@@ -112,7 +114,7 @@ def search_part(
 
 
 def _states_by_shard(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
-    """The visited states of a search, by shard, with their depths; `number` is that of the part."""
+    """Yield the visited states of the search of part `number`, with their depths, as Arrow batches by shard."""
     words, visited, levels = search.context.kernel.layout.words, search.visited, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
     outbox = ShuffleWriter(words, shards, origin=number)
@@ -121,7 +123,7 @@ def _states_by_shard(search: Search, first_depth: int, shards: int, number: int)
 
 
 def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[ShardCount]:
-    """Count the distinct states of a shard, by depth and by the set of parts that found them."""
+    """Yield one count of the distinct states of a shard, by depth and by the set of parts that found them."""
     visited = VisitedSet(words, 1, memory)
     arrivals = ShardIntake(visited)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
@@ -152,7 +154,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """The search before the parts start, the states to be divided among the parts, and the paths to these states."""
+    """The search that precedes the parts, the states that are divided among the parts, and the paths to them."""
 
     search: Search
     starts: Starts
@@ -165,13 +167,14 @@ class SplitSearch:
 
     @property
     def is_all(self) -> bool:
-        """Whether the search is complete without any part."""
+        """Whether the search ended before the parts, which then have nothing to do."""
         result = self.search.result
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
 def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitSearch:
-    """Search for the states to be divided: those at the split depth (None: the first depth with enough states)."""
+    """Search up to the states that are divided among the parts: those at `split_depth` or, if it is None, at the first
+    depth with enough states."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
     enough = ENOUGH_STARTS if split_depth is None else None
     search = Search(prepared(replace(limits, depth=min(depths, default=None)), enough))
@@ -187,7 +190,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 def explore_parts(
     session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
-    """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
+    """Search by parts; return the merged result and a summary. Raises UsageError if Spark needs another set-up."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, starts, result = beginning.search, beginning.starts, beginning.search.result
@@ -265,7 +268,8 @@ class Merge:
     count_all: bool
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
-        """The merged exploration; counts are sums. `stopped` says why parts without a result ended, if any did."""
+        """Return the merged result, in which counts are sums. `answers` has the results of the parts; `stopped` is the
+        reason why the other parts ended without a result, None if there are no other parts."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
@@ -313,20 +317,20 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """The depth at which a single search would end because every property is decided; infinite if some is not."""
+        """Return the depth at which a single search would end with every property decided; infinite without it."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """The findings of `deadlock`, as a single search would report them; None if nothing was found."""
+        """Return the findings about `deadlock` that a single search would report; None if it would report nothing."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None
 
     def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, errors: Findings) -> Findings | None:
-        """The findings of `in_range`, as a single search would report them; None if nothing was found."""
+        """Return the findings about `in_range` that a single search would report; None if it would report nothing."""
         steps = _until(errors.erred, self._end(declared))
         others = [*declared.values(), *([] if ends is None else [ends])]
         erred = [finding for finding in (steps, *(findings.erred for findings in others)) if finding.path is not None]
@@ -349,11 +353,11 @@ class Merge:
 
 
 def _first(findings: Iterable[Finding]) -> StepPath | None:
-    """The path of these findings that comes first in the order of paths; None if the findings have no path."""
+    """Return the least path of the findings in the order of paths; None if no finding has a path."""
     paths = (finding.path for finding in findings if finding.path is not None)
     return min(paths, key=lambda path: path.order, default=None)
 
 
 def _until(finding: Finding, depth: float) -> Finding:
-    """The finding, if its path has at most this length; otherwise an empty finding."""
+    """Return the finding if its path has at most `depth` steps, otherwise an empty finding."""
     return finding if finding.path is None or finding.path.depth <= depth else Finding()

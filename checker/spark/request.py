@@ -1,4 +1,5 @@
-"""The user's request for a search on Spark, and the settings of its session. Importing it does not import Spark."""
+"""The user's request for a search on Spark, and the settings of the Spark session. This module does not import
+Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ ENGINE = "spark"
 
 
 class Mode(StrEnum):
-    """How the work is divided: each part of the initial states on its own, or one search by all executors."""
+    """How the work is divided: one search for each part of the initial states, or one search by all executors."""
 
     PARTS = "parts"
     SEARCH = "search"
@@ -49,6 +50,6 @@ class SparkRequest:
 
     @property
     def words(self) -> str:
-        """The options with which a printed command repeats this search on any Spark."""
+        """The options of this search in a command that the user can run again, with any master of Spark."""
         split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
         return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"

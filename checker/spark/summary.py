@@ -1,4 +1,4 @@
-"""How a search was divided among Spark's executors, for reports. Nothing here needs Spark."""
+"""How a search was divided among Spark's executors, for reports. This module does not import Spark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from isrcheck.checker.spark.request import Mode
 
 @dataclass(frozen=True)
 class Overlap:
-    """Which parts found the same states: for each set of parts, as bits, how many states exactly this set found.
-
-    States that were found before the parts started, and by no part, belong to the empty set.
-    """
+    """How many states the parts of a search have in common: for each set of parts, the number of states that exactly
+    these parts found. Bit i of a set stands for part i. The empty set has the states found before the parts started."""
 
     parts: int
     states_by_parts: Mapping[int, int]
@@ -71,7 +69,7 @@ class SparkSummary(Part):
 
     @property
     def counts_once(self) -> bool:
-        """Whether every step was counted once; otherwise a state may count several times, once for each part."""
+        """Whether no state is counted twice. A search by parts counts a state once for each part that found it."""
         return self.mode is Mode.SEARCH or self.parts <= 1
 
     def lines(self, run: Run, /) -> list[str]:

@@ -1,8 +1,9 @@
-"""Tasks on executors: their memory, the statistics that they report while a job runs, and a check of their machines.
+"""Tasks on executors: their memory, the statistics that they report, and a check of the code on the executors.
 
-Statistics are a dictionary on the driver, which grows as tasks end. They are counts, never states. A task that runs
-twice reports the same values under the same key, so that nothing is counted twice. If an executor ran other code than
-the driver, the result would be worthless.
+The statistics of a job are a dictionary on the driver, to which each task adds an entry when it ends. They are counts,
+never states. A task that runs twice reports the same values under the same key, so nothing is counted twice.
+
+The code on all machines is compared, because a result would be worthless if an executor ran other code than the driver.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from isrcheck.models.messages import UsageError
 
 
 def task_memory(session: Session, memory: int) -> int:
-    """The bytes for each of the concurrent tasks on one machine; `memory` is the total of the machine, in bytes."""
+    """Return the memory, in bytes, of each task that runs on a machine; all its tasks together may use `memory`."""
     if session.is_local:
         return memory // session.context.defaultParallelism
     conf = session.context.getConf()
@@ -51,16 +52,14 @@ TaskStatistics = Accumulator[dict[Any, Any]]
 
 
 def task_statistics(context: SparkContext) -> TaskStatistics:
-    """An accumulator for the statistics of a job's tasks."""
+    """Return an empty accumulator for the statistics that the tasks of a job report."""
     return context.accumulator({}, _ByKey())
 
 
 def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
-    """Run `work` (a function that runs Spark jobs) in a thread, and yield every 0.2 s until it is done.
-
-    An exception meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark fails, and
-    every exception of `work`.
-    """
+    """Run `work`, a function that runs Spark jobs, in a thread, and yield every 0.2 s until the function has returned.
+    An exception in the caller meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark
+    fails, and every exception of `work`."""
     errors: list[BaseException] = []
     group = f"isrcheck {id(errors)}"
 
@@ -87,10 +86,8 @@ def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
 
 
 def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
-    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile.
-
-    An exception of `look` cancels the jobs. Raises the same exceptions as `running`.
-    """
+    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile. An
+    exception of `look` cancels the jobs. Raises the same exceptions as `running`."""
     done: list[T] = []
     for _ in running(session, lambda: done.append(work())):
         look()
@@ -105,11 +102,9 @@ def values_of(statistics: TaskStatistics) -> Mapping[Any, Any]:
 def results_of(
     session: Session, tasks: Sequence[T], run: Callable[[T], R], look: Callable[[int], object]
 ) -> Iterator[tuple[int, R]]:
-    """Run each task once, and yield its position and result soon after it has ended, in any order.
-
-    Every 0.2 s, `look` is called with the number of finished tasks. Results are small: they travel as task statistics.
-    Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`.
-    """
+    """Call `run` for each task on an executor, and yield the task's position and result soon after it has ended. Every
+    0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
+    Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`."""
     statistics, yielded = task_statistics(session.context), set[int]()
 
     def work() -> None:
@@ -138,13 +133,13 @@ CURE = "install the same version there, or give the executors a packaged environ
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Raise UsageError if another machine runs different code from the driver; call `look` while the check runs."""
+    """Raise UsageError if an executor's machine has other code than the driver; call `look` while the check runs."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 
 
 def same_everywhere(context: SparkContext) -> list[str]:
-    """Compare the code on the executors with the driver's, and return their hosts. Raises UsageError."""
+    """Return the hosts of the executors. Raises UsageError if the code on a host differs from the driver's."""
 
     def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
         # A nested function is sent by value; a function of a module would fail where isrcheck is missing.
@@ -180,7 +175,7 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """The message about the first difference between a host and the driver; None if there is no difference."""
+    """Return the message about the first difference between the `facts` of a host and the driver's; None if equal."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:
@@ -202,6 +197,6 @@ def _version(package: str) -> str:
 
 
 def _major(version: str) -> str:
-    """The part of a version that must be the same on all machines: 2 for 2.3.1, and 0.68 for 0.68.0."""
+    """Return the part of a version that must be equal on all machines: 2 for 2.3.1, but 0.68 for 0.68.0."""
     major, minor, *_ = (*version.split("."), "")
     return f"0.{minor}" if major == "0" else major

@@ -1,12 +1,12 @@
 """The file of a sweep's results, from which the same command resumes an interrupted sweep.
 
-In:  the description of a sweep as plain data; the record of each search when it ends.
-Out: the records of an earlier run of exactly this sweep; a line of JSON for each new record.
+In:  the description of a sweep as plain data; the result (record) of each search when it ends.
+Out: the results of an earlier run of exactly this sweep; a line of JSON for each new result.
 
-The first line describes the sweep, and a digest of this line names the file: a sweep with another model, other values
-or other limits has another file. Every other line has a digest of itself and the first line, so that a line of another
-sweep is never used. A file that is damaged, or that isrcheck did not write, is refused and left unchanged; only an
-incomplete last line is removed.
+The first line describes the sweep, and its digest is a part of the file's name: a sweep with another model, other
+values or other limits has another file. Every other line has a digest of itself and the first line, so a line from the
+file of another sweep is never used. A file that is damaged, or that isrcheck did not write, is refused and left
+unchanged; only an incomplete last line is removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CURE = "move it away, or give another folder with --out DIR"
 
 
 def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the description of a sweep: everything on which its records depend."""
+    """Return the first line of a sweep's file: everything on which the results of the sweep's searches depend."""
     return {
         "isrcheck": "sweep",
         "model": sweep.target,
@@ -45,8 +45,8 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
 
 
 class ResultsFile:
-    """The results file of one sweep. `done` has the records of an earlier run, by position; `failure` is the message of
-    the first write error, which does not end the command. Raises UsageError if the file cannot be used."""
+    """The results file of one sweep. `done` has the results from an earlier run, by the search's position; `failure` is
+    the message of the first write error, which does not end the command. Raises UsageError if the file is unusable."""
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"
@@ -120,7 +120,7 @@ class ResultsFile:
         return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
     def keep(self, position: int, name: str, record: PlainData) -> None:
-        """Append the record of the case at `position`; a write error sets `failure`."""
+        """Append the result of the search at `position` to the file; a write error sets `failure`."""
         written = {"position": position, "configuration": name, "record": record}
         self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
 

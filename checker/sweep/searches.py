@@ -1,11 +1,11 @@
-"""The searches of a sweep: every combination of the values in `--vary KEY=V1,V2` options, searched here or on Spark.
+"""The searches of a sweep: one for every combination of the values in `--vary KEY=V1,V2` options, run here or on Spark.
 
-Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the cases
-     to search, and for each the result of its search as plain data, from which the `Exploration` can be rebuilt.
+Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the
+     searches (`Case`), and their results (records) as plain data, from which the `Exploration` can be rebuilt.
 
-A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
-by another entry (checker/cluster/settings.py); or `protocol`. A value that is invalid by itself is bad input;
-a combination of contradictory values becomes a row of the table with the reason.
+A key is `protocol`, or an entry or a switch of the model, in the model's spelling or in Kafka's, or a Kafka property
+that the model represents by another entry (checker/cluster/settings.py). A value that its key does not permit is bad
+input; a combination of contradictory values becomes a row of the table with the reason.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ USUAL_PROTOCOL = "2.1"
 
 @dataclass(frozen=True)
 class Axis:
-    """A varied key as typed, and the entry of the model that the key sets (None: the protocol). `values` maps the text
-    of each value to its number in the model, or to the name of the protocol."""
+    """A `--vary` option: the key as typed, and the entry of the model that the key sets (None: the key is `protocol`).
+    `values` maps the text of each value to its number in the model, or to the name of the protocol."""
 
     key: str
     entry: str | None
@@ -57,7 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (their texts by key), with its instance, or with the reason for its refusal."""
+    """One combination of values (their texts by key), with its instance, or with the reason for the model's refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -71,7 +71,8 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and every combination of their values; the last key changes fastest."""
+    """A model, its varied keys, and every combination of values (rows), ordered so that the last key changes
+    fastest."""
 
     target: str
     model: Model
@@ -85,7 +86,8 @@ class Sweep:
 
 
 def read_sweep(options: Options) -> Sweep:
-    """Read the keys and values of `--vary`, and build every combination. Raises UsageError."""
+    """Read the keys and values of `--vary`, and return every combination. Raises UsageError for an invalid key or
+    value, for too many combinations, and if the model refuses all of them."""
     assert options.model.target is not None
     model, named = model_of(options.model)
     fixed, swaps = values_of(model, options.model), swaps_of(options.model)
@@ -114,7 +116,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message for a sweep that can search no combination; `why` is the reason for the first one."""
+    """Return the message for a sweep without a combination to search; `why` says why the first one was refused."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -136,7 +138,7 @@ def _axis(model: Model, text: str) -> Axis:
 
 
 def _entry(model: Model, key: str) -> str | None:
-    """Return the model's entry that a key sets; None for the protocol. Raises UsageError."""
+    """Return the model's entry that a key sets; None for the key `protocol`. Raises UsageError for an unknown key."""
     if key == PROTOCOL:
         return None
     if _is_of_kafka(model, key):
@@ -153,7 +155,7 @@ def _is_of_kafka(model: Model, key: str) -> bool:
 
 
 def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, int | str]:
-    """Return the text of a value for the table, and the value in the model. Raises UsageError."""
+    """Return the text of a value for the table, and the value in the model. Raises UsageError for an invalid value."""
     if entry is None:
         return text, model.protocol(text).name
     declared = model.entries[entry]
@@ -186,7 +188,7 @@ def _refuse_twice(axes: tuple[Axis, ...], fixed: Mapping[str, int], protocol: st
 
 @dataclass(frozen=True)
 class Case:
-    """One search, as plain data that can be sent to another process."""
+    """One search of a sweep, as plain data that can be sent to another process."""
 
     position: int
     """The position of the case's row in the table, from 0."""
@@ -211,10 +213,8 @@ BAR = 20
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """Return the cases to search, and for each row with an instance the position of its case.
-
-    Rows with the same transition system share one case.
-    """
+    """Return the searches to run, and for each row with an instance the position of the search that answers it. Rows
+    with the same transition system share one search."""
     cases, answers = [], {}
     first: dict[object, int] = {}
     for position, row in enumerate(sweep.rows):
@@ -234,8 +234,8 @@ KERNELS = Kernels()
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
-    """Search one case and return its record. `signals` is not empty after Ctrl-C was pressed. Raises KeyboardInterrupt;
-    UsageError if the model differs in this process."""
+    """Run one search and return its result as plain data. `signals` is not empty after Ctrl-C was pressed. Raises
+    KeyboardInterrupt, and UsageError if the model's files differ in this process."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:
@@ -260,13 +260,13 @@ def _judged(exploration: Exploration) -> PlainData:
 
 
 def words_of(judged: Sequence[Verdict]) -> dict[str, str]:
-    """Return verdicts in words, by property."""
+    """Return the text of each verdict, by the property's name."""
     return {verdict.prop.name: verdict.bare for verdict in judged}
 
 
 def is_current(record: PlainData, case: Case, budget: Budget) -> bool:
-    """Whether a record still belongs to the case: a file with initial states may have changed since the search. Raises
-    Spent."""
+    """Whether a result from an earlier run still belongs to the search: a file from which the model reads its initial
+    states may have changed. Raises Spent if the time is over."""
     if "instance" not in record:  # no search began
         return True
     instance = case.subject.instance()
@@ -275,7 +275,7 @@ def is_current(record: PlainData, case: Case, budget: Budget) -> bool:
 
 
 def bar(done: int, total: int) -> str:
-    """Return the progress of a sweep as text: a bar, and the number of the next case."""
+    """Return the progress of a sweep as text: a bar, and the number of the next search."""
     full = BAR * done // total
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
@@ -283,8 +283,8 @@ def bar(done: int, total: int) -> str:
 def run_cases_here(
     progress: ProgressLine, signals: Sequence[int], total: int, budget: Budget, cases: Sequence[Case]
 ) -> Iterator[tuple[int, PlainData]]:
-    """Run cases one after another in this process, each with the remaining time. `total` includes the cases that an
-    earlier run has finished."""
+    """Run searches one after another in this process, each with the remaining time, and yield the position and result
+    of each. `total` includes the searches that an earlier run has finished."""
     began = time.monotonic()
     for done, case in enumerate(cases, total - len(cases)):
         progress.subject = f"{bar(done, total)}, {case.name}"
@@ -297,8 +297,8 @@ def run_cases_here(
 def run_cases_on_spark(
     session: Session, progress: ProgressLine, total: int, budget: Budget, cases: Sequence[Case]
 ) -> Iterator[tuple[int, PlainData]]:
-    """Run cases on executors. The time limit of a case is the time that remains when the case begins; `total` includes
-    the cases that an earlier run has finished. Raises SparkLostError if the connection to Spark is lost."""
+    """Run searches on executors, and yield the position and result of each. The time limit of a search is the time that
+    remains when it begins; `total` is as for `run_cases_here`. Raises SparkLostError if the connection is lost."""
     from isrcheck.checker.spark.tasks import require_same, results_of, task_memory
 
     require_same(session)

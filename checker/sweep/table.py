@@ -1,6 +1,6 @@
 """`check sweep`: a table of verdicts for many configurations, and the smallest configuration that fails.
 
-In:  `Options`, and a session; the file of results, whose searches are not repeated.
+In:  `Options`, and a session; the results file, whose searches are not repeated.
 Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
 """
 
@@ -58,7 +58,8 @@ REST = "the rest"
 
 @dataclass
 class SweepRow:
-    """A row of the table: its combination of values, its run (None: not searched, because of `why`), its verdict."""
+    """A row of the table: its combination of values, the search with its verdicts (None if it was not searched; `why`
+    is the reason), and the gravest verdict."""
 
     combination: Combination
     run: Run | None = None
@@ -76,7 +77,7 @@ class FailingRow:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """The size of the row: the sum of the bounds, the sum of the fault budgets, and the steps to the failure."""
+        """The size, which orders rows: sum of the bounds, sum of the fault budgets, number of steps to the failure."""
         instance = self.run.exploration.instance
         values = dict(instance.configuration.items())
         entries = instance.model.entries.items()
@@ -103,18 +104,18 @@ class SweepTable:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs of the rows that were searched."""
+        """The searches of the rows, with their verdicts, without the rows that were not searched."""
         return [row.run for row in self.rows if row.run is not None]
 
     @property
     def properties(self) -> list[Property]:
-        """The properties of the model, and each implicit property that a run violates."""
+        """The properties of the model, and each implicit property (`deadlock`, `in_range`) that a row violates."""
         violated = {verdict.prop.name for verdict in self.verdicts}
         return [*self.sweep.model.properties, *(prop for prop in (DEADLOCK, IN_RANGE) if prop.name in violated)]
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts of all runs, row by row."""
+        """The verdicts of all searched rows, row by row."""
         return [verdict for run in self.runs for verdict in run.verdicts]
 
     @property
@@ -125,7 +126,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
+        """The smallest configuration with a violation, or else with a permitted failure; None without a failure."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [
                 FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
@@ -193,10 +194,9 @@ def search(
     traces: TraceWriter,
     budget: Budget = UNLIMITED,
 ) -> SweepTable:
-    """Run the cases that no earlier run has finished, and build the table. `answers` maps rows to their cases.
-
-    Raises KeyboardInterrupt if interrupted before the first result, and UsageError if the model refuses every case.
-    """
+    """Run the searches that no earlier run has finished, and return the table. `answers` has, for the number of each
+    row with an instance, the position of its search. Raises KeyboardInterrupt if interrupted before the first result,
+    and UsageError if the model refuses every search."""
     rows = [
         SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
     ]
@@ -230,8 +230,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
-    records no longer belongs to its case."""
+    """Return the results of an earlier run, without those that could not be checked before the time ran out. Raises
+    UsageError if a result no longer belongs to its search."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
@@ -285,8 +285,9 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """The properties with a column of their own, the names of those with the same cell in every row (by cell), those
-    that share the last column, and the reachable `sometimes` properties."""
+    """How the text shows the properties: with a column of their own (`own`), in one line because all rows have the same
+    verdict (`same`, names by the verdict), in the shared last column (`rest`), or in the line for `@sometimes`
+    properties that can be reached (`sought`)."""
 
     own: list[Property] = field(default_factory=list)
     same: dict[str, list[str]] = field(default_factory=dict)
@@ -376,14 +377,14 @@ def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Return columns as aligned lines, and the number of heading lines; `count` is the number of cells in a column."""
+    """Return columns as aligned lines, and the number of heading lines; `count` is the number of cells below them."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height
 
 
 def _folded(column: list[str]) -> list[str]:
-    """Return a column with its heading broken into lines that are as narrow as its cells and longest word allow."""
+    """Return a column whose heading is broken into lines as wide as the widest cell or the longest word."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]
@@ -461,7 +462,7 @@ def _totals(swept: SweepTable) -> list[str]:
 
 
 def verdict_line(swept: SweepTable) -> str:
-    """Return the gravest verdict as one line, with the number of configurations and the properties that have it."""
+    """Return a line with the gravest verdict, and the number of configurations and the properties that have it."""
     word = swept.word
     rows = [row for row in swept.rows if row.word is word]
     every = [row for row in swept.rows if row.word is not Word.NOT_APPLICABLE]
@@ -485,7 +486,7 @@ def verdict_line(swept: SweepTable) -> str:
 
 
 def as_objects(swept: SweepTable) -> dict[str, Any]:
-    """Return the object for `--json`."""
+    """Return the object that `check sweep --json` prints."""
     positions = {id(run): number for number, run in enumerate(swept.runs)}
     smallest = swept.smallest
     return {

@@ -1,6 +1,6 @@
-"""Symbolic checking: the model's functions as Boolean formulas, and Z3.
+"""Symbolic checking: the functions of a model become Boolean formulas, which Z3 solves.
 
 In:  an instance of a model.
-Out: its transition relation; for each depth, whether a path of that length violates a property.
+Out: the transition relation of the instance; for each depth, whether a path of this length violates a property.
 May import: results, resources.
 """

@@ -1,11 +1,11 @@
-"""And-inverter graphs: Boolean formulas with structural sharing.
+"""And-inverter graphs: Boolean formulas in which equal parts are shared.
 
-In:  variables, and formulas over them.
-Out: literals: integers, where -n is the negation of n. TRUE is 1 and FALSE is -1. Structurally equal formulas are the
-     same literal.
+In:  variables, and operations on formulas.
+Out: each formula is a literal, an integer; -n is the negation of n, TRUE is 1 and FALSE is -1. Structurally equal
+     formulas are the same literal.
 
-The symbolic engine builds everything from conjunctions of two literals. Constants are propagated at once, so that parts
-of a model that cannot matter cost nothing later.
+The symbolic engine builds all its formulas from conjunctions of two literals. Constants are propagated at once, so that
+parts of a model that do not influence a result cost nothing later.
 """
 
 from __future__ import annotations
@@ -29,10 +29,8 @@ class Truth:
 
 
 class AndInverterGraph:
-    """Conjunctions of two literals, each stored once. A node is a variable if its `left` is 0.
-
-    All operations that create or traverse nodes check the budget.
-    """
+    """A graph of nodes, which are variables or conjunctions of two literals; each conjunction is stored once. A node is
+    a variable if its `left` is 0. All operations that create or traverse nodes check the budget of time and memory."""
 
     def __init__(self, budget: FormulaBudget | None = None) -> None:
         self.budget = budget or FormulaBudget()
@@ -42,13 +40,13 @@ class AndInverterGraph:
         self._known: dict[tuple[int, int], int] = {}
 
     def variable(self) -> int:
-        """A new variable."""
+        """Return a new variable."""
         self.left.append(0)
         self.right.append(0)
         return len(self.left) - 1
 
     def both(self, a: int, b: int) -> int:
-        """The conjunction of two literals."""
+        """Return the conjunction of two literals, as a literal."""
         if FALSE in (a, b) or a == -b:
             return FALSE
         if a in (TRUE, b):
@@ -72,7 +70,7 @@ class AndInverterGraph:
         return literal
 
     def _absorbed(self, a: int, b: int) -> int:
-        """The conjunction of a and b if a occurs in b; 0 if it does not."""
+        """Return the simplified conjunction of a and b if a or -a is a part of b's conjunction; otherwise 0."""
         node = abs(b)
         x, y = self.left[node], self.right[node]
         if not x:
@@ -90,11 +88,11 @@ class AndInverterGraph:
         return 0
 
     def either(self, a: int, b: int) -> int:
-        """The disjunction of two literals."""
+        """Return the disjunction of two literals, as a literal."""
         return -self.both(-a, -b)
 
     def all(self, literals: Iterable[int]) -> int:
-        """The conjunction of any number of literals."""
+        """Return the conjunction of any number of literals, as a literal."""
         conjunction = TRUE
         for literal in literals:
             conjunction = self.both(conjunction, literal)
@@ -103,11 +101,11 @@ class AndInverterGraph:
         return conjunction
 
     def any(self, literals: Iterable[int]) -> int:
-        """The disjunction of any number of literals."""
+        """Return the disjunction of any number of literals, as a literal."""
         return -self.all(-literal for literal in literals)
 
     def choose(self, condition: int, yes: int, no: int) -> int:
-        """`yes` if the condition is true, otherwise `no`."""
+        """Return a literal that equals `yes` if the condition is true, and otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -115,11 +113,11 @@ class AndInverterGraph:
         return self.either(self.both(condition, yes), self.both(-condition, no))
 
     def same(self, a: int, b: int) -> int:
-        """Whether two literals are equal."""
+        """Return a literal that is true if the two literals have the same value."""
         return self.choose(a, b, -b)
 
     def exactly_one(self, literals: Iterable[int]) -> int:
-        """Whether exactly one of the literals is true."""
+        """Return a literal that is true if exactly one of the given literals is true."""
         none, one = TRUE, FALSE
         for literal in literals:
             one = self.either(self.both(one, -literal), self.both(none, literal))
@@ -127,7 +125,8 @@ class AndInverterGraph:
         return one
 
     def cone(self, literals: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """The nodes in the cone of influence of the literals, except the `known` ones, in order of creation."""
+        """Return the nodes in the cone of influence of the literals, in order of creation. `known` nodes, and nodes
+        that are reached only through these, are left out."""
         new = set[int]()
         left, right = self.left, self.right
         stack = [abs(literal) for literal in literals]
@@ -144,10 +143,8 @@ class AndInverterGraph:
         return sorted(new)
 
     def replaced(self, nodes: Iterable[int], images: Mapping[int, int]) -> dict[int, int]:
-        """The images of nodes under a substitution of variables: node -> literal. `nodes` must be in order of creation.
-
-        Variables without an image stay unchanged.
-        """
+        """Return, for each node, the literal that the node becomes if each variable in `images` is replaced by its
+        image. `nodes` must be in order of creation. Variables without an image stay unchanged."""
         literals = dict(images)
         literals[1] = 1
         left, right, both = self.left, self.right, self.both
@@ -164,10 +161,8 @@ class AndInverterGraph:
         return literals
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
-        """Clauses that are satisfiable exactly if all demanded literals can be true together.
-
-        A conjunction that is used in only one other conjunction gets no name; it is merged into the other.
-        """
+        """Return clauses that can be satisfied exactly if all demanded literals can be true together. A conjunction
+        that is a part of only one other conjunction is merged into it, and has no variable in the clauses."""
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
         uses = dict.fromkeys(map(abs, demanded), 2)
@@ -197,7 +192,7 @@ class AndInverterGraph:
         return clauses
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
-        """Evaluate all nodes in the literals' cone into `truth`; `of_variable` gives the value of a variable."""
+        """Add the value of each node in the literals' cone to `truth`; `of_variable` returns a variable's value."""
         left, right = self.left, self.right
         for node in self.cone(literals, truth):
             a, b = left[node], right[node]

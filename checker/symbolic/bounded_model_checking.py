@@ -1,15 +1,15 @@
 """Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
-Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
-     the shortest ones: the first by initial state, then by steps.
+Out: a `BmcResult`: a path for each violated or reached property, and the depth to which everything was checked. The
+     path is the least of the shortest paths: the first by initial state, then by steps.
 
-The transition relation and the meaning of depth are those of checker/explicit/explore.py: a property of states is
-judged in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what
-the other reads or writes; of their two orders only the order of the model is considered, as on the least path.
+Depth has the meaning of checker/explicit/explore.py: a property of states is checked in every state, a property of
+transitions on the last step. Two adjacent steps are independent if neither writes a cell that the other reads or
+writes. Of the two orders of independent steps, only the order of the model is searched; the least path has this order.
 
-A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
-from the depth of the first such step on, so that it costs nothing for other models. As in the explorer, a state without
-a step violates `deadlock` only at a depth from which steps are taken.
+A step that leaves a declared range violates `in_range`, and no path continues after this step. The formulas exclude
+such steps only from the depth of the first one on, so the exclusion costs nothing for other models. As in the explicit
+search, a state without a step violates `deadlock` only at a depth from which steps are taken.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ Errors = tuple[int, Values | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """What the search looks for: a violation, a permitted failure, or a state that must be reached."""
+    """One search for a property: for a violation, a permitted failure, or a state or transition to be reached."""
 
     prop: Property
     is_permitted: bool
 
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
-        """The literal that the goal is met; `said` are the literals of its property (see PropertyLiterals)."""
+        """Return a literal that is true if the goal is met, given the literals of its property: the property holds, its
+        failure is permitted, its evaluation leaves a declared range."""
         holds, permitted, error = said
         if self.prop.kind in WHOLE:
             return FALSE  # a path of one length cannot show that no other path exists, or that it continues for ever
@@ -62,7 +63,8 @@ def ask_to_depth(
     only: Sequence[str] = (),
     report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
 ) -> BmcResult:
-    """Check every depth up to `limits.depth`, which must be given; `only` names the properties to check (none: all)."""
+    """Check every depth up to `limits.depth`, which must not be None, and return the result. `only` names the
+    properties to check (empty: all)."""
     assert limits.depth is not None, "bounded model checking needs a depth limit"
     asking = _BoundedModelChecker(instance, limits, only, report)
     try:
@@ -165,8 +167,8 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Look for every open goal at this depth, and for range errors: at this depth and, with `expands`, in the next
-        step."""
+        """Look for every open goal at this depth, and for values or indices outside their ranges: in the evaluation of
+        properties at this depth and, with `expands`, in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -197,11 +199,9 @@ class _BoundedModelChecker:
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
-        """Find every goal at this depth, and the properties whose evaluation leaves a declared range.
-
-        Returns these range errors, and an assignment for a path on which `leaving` is true, if there is one: the query
-        looks for that path at the same time, because a separate query would take as long as all others.
-        """
+        """Find every goal at this depth, and the properties whose evaluation leaves a declared range (range errors).
+        Return the range errors, and an assignment for a path on which `leaving` is true, None if there is no such path.
+        The query looks for this path as well, because a query of its own would take as long as all others."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -245,21 +245,22 @@ class _BoundedModelChecker:
         self._note_broken_range(path)
 
     def _note_broken_range(self, path: StepPath) -> None:
-        """Note a path that leaves a declared range, if it is the first so far in the order of StepPath."""
+        """Keep a path that leaves a declared range, unless an earlier one is less in the order of StepPath."""
         finding = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
         if finding.path is None or path.order < finding.path.order:
             finding.count, finding.path = 1, path
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
-        """If the shortest path to a range error has this depth, find the least path to an error of a property."""
+        """If the shortest path to a range error has this depth, find the least path of this depth to a state or
+        transition in which the evaluation of a property leaves a declared range."""
         for literal, example in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
             if example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the lexicographically least path to a step that leaves a range; the formulas for longer paths then
-        exclude steps that leave a range."""
+        """Find the lexicographically least path to a step that leaves a declared range. The formulas for longer paths
+        exclude such steps from now on."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -295,25 +296,28 @@ class _BoundedModelChecker:
             self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""
+        """Return an assignment of a path in which the literal is true, or None if there is no such path. This is the
+        way for hard queries. Raises UndecidedError if a limit is reached."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         return values if answer.is_yes else None
 
     def _easy(self, *demanded: int) -> Values | None:
-        """An assignment in which all literals are true, or None; for easy queries. Raises UndecidedError."""
+        """Return an assignment of a path in which all literals are true, or None if there is no such path. This is the
+        way for easy queries. Raises UndecidedError if a limit is reached."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
         return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
     def _least(self, goal: Goal, literal: int, depth: int, values: Values) -> StepPath:
-        """The least path to a goal, choosing at each position the first possible initial state or step. For goals that
-        only have to be reached, any path is enough."""
+        """Return the least path to a goal, on which the initial state and each step are the first that are possible.
+        For a `@sometimes` property, any path is enough."""
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.path(depth, values.holds)
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)
 
     def _least_path(self, demanded: list[int], depth: int, values: Values) -> StepPath:
-        """The lexicographically least path on which all these literals are true; `values` makes some path true."""
+        """Return the lexicographically least path on which all literals in `demanded` are true. `values` is an
+        assignment for one path on which they are true."""
         assert self.unrolling.initial is not None
         places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is already the least one; one query confirms it.
@@ -339,8 +343,8 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Which adjacent steps are independent: neither step writes a cell that the other step reads or writes. With
-    `with_errors`, cells that decide whether a step leaves a declared range count as read, too."""
+    """Knows which adjacent steps are independent: neither step writes a cell that the other step reads or writes. With
+    `with_errors`, a step also reads the cells that decide whether it leaves a declared range."""
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {
@@ -364,7 +368,8 @@ class Order:
             )
 
     def of(self, circuit: AndInverterGraph, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Constraints on two consecutive steps that exclude independent steps in the wrong order."""
+        """Return literals for two consecutive levels that exclude two independent steps in the wrong order. `first` and
+        `second` are the selectors of the steps in these levels."""
         demanded = []
         for taken, earlier in zip(first, self.earlier, strict=True):
             if taken != FALSE and earlier:
@@ -375,7 +380,8 @@ class Order:
 def _touched(
     relation: TransitionRelation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
 ) -> tuple[int, int]:
-    """The cells that a step reads and writes, as bits. A cell that the step may leave unchanged counts as read."""
+    """Return the set of cells that a step reads and the set that it writes; bit i stands for cell i. A written cell
+    that the step may also leave unchanged counts as read."""
     relation.circuit.budget.look()
     reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):

@@ -2,13 +2,13 @@
 
 In:  an `Instance`, an and-inverter graph, and an arithmetic (checker/symbolic/finite_integers.py or
      checker/symbolic/linear_integers.py); a state whose cells are variables or formulas, and a step or a property.
-Out: for a step, whether it is enabled, whether it leaves a declared range, and the state after it; for a property, its
-     truth.
+Out: formulas: for a step, that it is enabled, that it leaves a declared range, and the cells after it; for a property,
+     its truth.
 
-It reads the representation of the functions (models/language/ir), with the meaning of models/run.py. The parameters of
-a step are plain values. If a branch condition is unknown, both sides are evaluated and their states are merged; if it
-is known, or a guard is known to be false, the other side is skipped. Every index and every written value is checked
-against its range.
+The evaluator reads the representation of the functions (models/language/ir); the result is that of models/run.py. The
+arguments of a step are plain values. If the condition of an `if` depends on the state, both sides are evaluated and
+their states are merged; otherwise only one side is evaluated. Nothing is evaluated after a guard that is false in every
+state. Every index and every written value is checked against its range.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Value = Any
 
 @dataclass(slots=True, eq=False)
 class SymbolicState:
-    """A state whose cells are symbolic values; branches replace the list of cells as a whole."""
+    """A state whose cells are symbolic values. Each side of an `if` gets a list of cells of its own."""
 
     cells: list[Value]
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame of a function."""
+    """The state of one function call: its variables, its path condition, and its result so far."""
 
     name: str
     entry: int
@@ -61,11 +61,9 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 
 class Evaluator:
-    """Evaluates functions of one instance: values and cells, and the path condition at each point of a function.
-
-    `alive` is the conjunction of the guards so far; `error` is the condition under which an index or a value leaves its
-    declared range.
-    """
+    """Evaluates functions of one instance. The methods return literals of the and-inverter graph, and use the path
+    condition of the current point of the function, which is true in the states in which the point is reached. `alive`
+    is the conjunction of the guards so far; `error` is true if an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
@@ -81,12 +79,12 @@ class Evaluator:
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Add the case that a required literal is false at this point to `error`."""
+        """Require a literal at the current point: `error` becomes true also if the point is reached without it."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
     def truth(self, value: Value) -> int:
-        """The literal that a value is true; a number is true if it is not 0, as in Python."""
+        """Return a value as a literal; a number is true if it is not 0, as in Python."""
         if isinstance(value, bool | int):
             return TRUE if value else FALSE
         if isinstance(value, Truth):
@@ -95,13 +93,13 @@ class Evaluator:
         return literal
 
     def number(self, value: Value) -> Value:
-        """A value as a number: a truth value is 0 or 1."""
+        """Return a value as a number; a truth value becomes 0 or 1."""
         if isinstance(value, Truth):
             return self.arithmetic.of_truth(value.literal)
         return int(value) if isinstance(value, bool) else value
 
     def choose(self, condition: int, yes: Value, no: Value) -> Value:
-        """One of two values, depending on a condition."""
+        """Return a value that equals `yes` if the condition is true, and otherwise `no`."""
         if condition == TRUE or yes is no:
             return yes
         if condition == FALSE:
@@ -113,7 +111,7 @@ class Evaluator:
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """The value whose literal is true, for pairs of which exactly one literal is true."""
+        """Return a value that equals the value whose literal is true. Exactly one literal of the pairs is true."""
         if len(sides) == 1:
             return sides[0][1]
         if all(isinstance(value, bool | Truth) for _, value in sides):
@@ -122,7 +120,8 @@ class Evaluator:
         return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
 
     def conjunction(self, conditions: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Whether all pairs (truth, error) are true, and whether evaluating them up to the first false one errs."""
+        """Return two literals: all conditions are true; an error occurs before the first false condition. A condition
+        is given as two literals: it is true; its evaluation leaves a declared range."""
         holds, error = TRUE, FALSE
         for is_true, fails in conditions:
             error = self.circuit.either(error, self.circuit.both(holds, fails))
@@ -130,7 +129,7 @@ class Evaluator:
         return holds, error
 
     def compare(self, sign: str, left: Value, right: Value) -> int:
-        """The literal of a comparison such as left < right; `sign` is the operator."""
+        """Return the literal of a comparison such as left < right; `sign` is the operator."""
         if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
             same = self.circuit.same(self.truth(left), self.truth(right))
             return same if sign == "==" else -same
@@ -143,7 +142,7 @@ class Evaluator:
         return bool(value) if self.instance.model.entries[name].values is bool else value
 
     def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
-        """The elements of a domain that an index can be, each with its condition."""
+        """Return each element 0..size-1 that an index can equal, with a literal that is true if it does."""
         index = self.number(index)
         if isinstance(index, int):
             self._demand(TRUE if 0 <= index < size else FALSE)
@@ -154,7 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """The cells that indices can select, each with its condition."""
+        """Return the position of each cell that the indices can select, with a literal that is true if they do."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -166,7 +165,7 @@ class Evaluator:
         return [(place.offset + offset, condition) for offset, condition in cells if condition != FALSE]
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell."""
+        """Return the value of the field's cell with these indices."""
         targets = self.targets(place, indices)
         if not targets:  # the index is always out of range, which was noted
             return False if place.field.values.is_flag else place.low
@@ -176,7 +175,7 @@ class Evaluator:
         return value
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
-        """Write to a cell; a value outside the cell's range is added to `error`."""
+        """Write a value to the field's cell with these indices; `error` becomes true if the value is out of range."""
         targets = self.targets(place, indices)
         if place.field.values.is_flag and isinstance(value, bool | Truth):
             written = value
@@ -191,7 +190,7 @@ class Evaluator:
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Whether a step is enabled, whether it leaves a declared range, and the cells after it."""
+        """Return two literals, "the step is enabled" and "the step leaves a declared range", and the cells after it."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -199,7 +198,7 @@ class Evaluator:
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate one alternative of an action, with arguments that may be symbolic; the result is that of `take`."""
+        """Evaluate a function of an action with arguments that may be symbolic; the result is as for `take`."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -210,8 +209,8 @@ class Evaluator:
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property of one state or two, and whether its evaluation leaves a declared range. `taken`
-        gives for each action, by position, whether it was taken."""
+        """Return two literals: a property of one state or two is true; its evaluation leaves a declared range. `taken`
+        has, for each action by position, a literal that is true if the action was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -222,7 +221,8 @@ class Evaluator:
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Whether a property holds, whether its failure is permitted, whether evaluating it leaves a declared range."""
+        """Return three literals: a property holds; its failure is permitted; its evaluation leaves a declared range.
+        `taken` is as for `ask`."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -243,7 +243,7 @@ class Evaluator:
     # ----------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> None:
-        """Execute statements in order, as far as they can be reached."""
+        """Execute statements in order; a statement that is reached in no state is skipped."""
         frame = self.frame
         for statement in statements:
             self.circuit.budget.step()
@@ -253,7 +253,7 @@ class Evaluator:
             frame.branch = branch
 
     def statement(self, statement: ir.Statement) -> None:
-        """Execute a statement that can be reached."""
+        """Execute one statement at the current point, which is reached in some state."""
         match statement:
             case ir.Assign(variable, value):
                 self.assign(variable, self.value(value))
@@ -306,15 +306,15 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether the current point is reached, given that an earlier statement may have returned."""
+        """Whether the current point is reached in some state, although earlier statements may have returned."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
         return self._here() != FALSE
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
-        """Execute statements under a further condition, starting with these values of variables; afterwards, the
-        current cells and values are as before."""
+        """Execute statements under a further condition, starting with the given values of variables, and return the
+        result. The current cells and values do not change."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
@@ -330,7 +330,7 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """Where the condition holds, use the cells and values of the `then` side; elsewhere keep the current ones."""
+        """Make each current cell and variable equal to that of the `then` side if the condition is true."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -344,7 +344,7 @@ class Evaluator:
                 frame.values[variable] = self.choose(condition, then_value, value)
 
     def loop(self, loop: ir.Loop) -> None:
-        """Execute a loop; an iteration that is not certain is executed like a branch."""
+        """Execute a loop. An iteration that takes place only in some states is executed like the body of an `if`."""
         for element, inside in self.range(loop.range):
             if inside == TRUE:
                 self.frame.values[loop.variable] = element
@@ -361,7 +361,7 @@ class Evaluator:
     # ---------------------------------------------------------------------------------------------------- expressions
 
     def value(self, expression: ir.Expression) -> Value:
-        """The value of an expression at the current point."""
+        """Return the value of an expression at the current point."""
         match expression:
             case ir.Local(variable):
                 return self.frame.values[variable]
@@ -414,7 +414,8 @@ class Evaluator:
                 assert_never(expression)
 
     def _decided(self, values: Iterator[Value], count: int, *, is_and: bool) -> Value:
-        """The first of `count` operands of an `and` (`or`) that is false (true), or the last one."""
+        """Return the value of an `and` or `or` with `count` operands: the first false operand of an `and`, the first
+        true operand of an `or`, or else the last operand."""
         frame = self.frame
         branch = frame.branch
         passed: list[tuple[int, Value]] = []
@@ -483,7 +484,7 @@ class Evaluator:
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
     def fold(self, fold: ir.Fold) -> Value:
-        """Gather the values of a fold; all and any evaluate no values after the deciding one."""
+        """Return the value of a fold (all, any, sum, min or max); `all` and `any` stop at the deciding value."""
         frame, both, either = self.frame, self.circuit.both, self.circuit.either
         values, branch = frame.values, frame.branch
         total: Value = 0 if fold.default is None else self.value(fold.default)
@@ -521,8 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Give the variables of generators each possible combination of their numbers, and yield its condition.
-        `around` is the path condition of the fold, which each value of the fold may narrow."""
+        """Set the variables of the generators to each possible combination of numbers, and yield a literal that is true
+        if the combination occurs. `around` returns the path condition of the fold, which its values may narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)
@@ -540,7 +541,7 @@ class Evaluator:
                 yield from self.combinations(generators[1:], numbers, around, there)
 
     def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
-        """The numbers of a range, each with its condition."""
+        """Return each number that a range can contain, with a literal that is true if it does."""
         low, high = self.ends(numbers)
         if isinstance(low, int) and isinstance(high, int):
             return [(element, TRUE) for element in range(low, high)]
@@ -552,7 +553,7 @@ class Evaluator:
         return [(element, inside) for element, inside in cases if inside != FALSE]
 
     def ends(self, numbers: ir.Range) -> tuple[Value, Value]:
-        """The first number of a range, and the end before which it stops."""
+        """Return the first number of a range, and the number before which the range stops."""
         return self.number(self.value(numbers.first)), self.number(self.value(numbers.end))
 
     def size_of(self, domain: type[Domain]) -> Value:
@@ -564,12 +565,12 @@ class Evaluator:
 
 
 def as_truth(literal: int) -> Value:
-    """The truth value of a literal: True or False if it is constant."""
+    """Return a literal as a truth value: True or False if the literal is constant, otherwise a `Truth`."""
     return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)
 
 
 def plain_state(instance: Instance, cells: Cells) -> list[Value]:
-    """The cells of a concrete state as values for the evaluator: flags become truth values."""
+    """Return the cells of a concrete state as values for the evaluator; the cells of flags become True or False."""
     values: list[Value] = []
     for place in instance.layouts.values():
         own = cells[place.offset : place.offset + place.count]

@@ -3,13 +3,13 @@
 In:  integers, `OneHotInteger` and `BinaryInteger`.
 Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values, or over the bits.
 
-A one-hot integer is a map from each possible value to the literal that selects it. Exactly one literal of a number is
-true, wherever the number has a value. This is quick for a replica or an offset, and impossible for a range of 70,000
-numbers, which are represented by the bits of their two's complement instead. `FiniteArithmetic` uses one-hot integers
-for narrow ranges and binary integers for wide ones; an operation on both has a binary result. A number becomes one-hot
-again where it is written to a narrow range.
+A one-hot integer is a map from each possible value to a literal that is true if the number has this value. Exactly one
+of these literals is true, wherever the number has a value. This is quick for a replica or an offset, but impossible for
+a range of 70,000 numbers. A binary integer has the bits of its two's complement as literals. `FiniteArithmetic` uses
+one-hot integers for narrow ranges and binary integers for wide ranges; an operation on one of each has a binary result.
+When a binary number is written to a cell of narrow range, it becomes one-hot.
 
-Unbounded numbers are in checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
+checker/symbolic/linear_integers.py has unbounded numbers. checker/symbolic/evaluator.py works with both kinds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class OneHotInteger:
-    """A number that depends on variables: for each possible value, the literal that the number has this value."""
+    """A number that depends on variables: for each possible value, a literal that is true if it has this value."""
 
     of: Mapping[int, int]
 
@@ -54,7 +54,7 @@ MOST_PAIRS = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class BinaryInteger:
-    """A number that depends on variables: the literals of its bits, the lowest first; the last one is the sign."""
+    """A number that depends on variables: the literals of its bits in two's complement, the lowest bit first."""
 
     bits: tuple[int, ...]
 
@@ -70,7 +70,7 @@ class FiniteArithmetic:
         self._ranges: dict[BinaryInteger, tuple[int, int]] = {}
 
     def number(self, low: int, high: int) -> Number:
-        """A new number between low and high, inclusive; of two values, one variable selects one."""
+        """Return a new number, which can have each value in low..high. If there are two values, it has one variable."""
         variable = self.circuit.variable
         if low == high:
             return low
@@ -86,19 +86,20 @@ class FiniteArithmetic:
         return number
 
     def has_one_value(self, number: Number) -> int:
-        """Whether a new number has exactly one value of its range; required of every new number."""
+        """Return a literal that is true if a new number has exactly one value, in its range. Every query about the
+        number has to require this literal."""
         if isinstance(number, BinaryInteger):
             return self.within(number, *self._ranges[number])[0]
         return TRUE if isinstance(number, int) else self.circuit.exactly_one(number.of.values())
 
     def of_truth(self, literal: int) -> Number:
-        """1 if the literal is true, otherwise 0."""
+        """Return a number that is 1 if the literal is true, and otherwise 0."""
         if literal in (TRUE, FALSE):
             return int(literal == TRUE)
         return OneHotInteger({0: -literal, 1: literal})
 
     def choose(self, condition: int, yes: Number, no: Number) -> Number:
-        """`yes` if the condition is true, otherwise `no`."""
+        """Return a number that equals `yes` if the condition is true, and otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -113,7 +114,7 @@ class FiniteArithmetic:
         return _one_hot(cases)
 
     def one_of(self, sides: Sequence[tuple[int, Number]]) -> Number:
-        """The number whose literal is true, for pairs of which exactly one literal is true."""
+        """Return a number that equals the number whose literal is true. Exactly one literal of the pairs is true."""
         both, either = self.circuit.both, self.circuit.either
         values = {value for _, number in sides for value in _values(number)}
         if len(values) <= 2 * MOST_VALUES and not any(isinstance(number, BinaryInteger) for _, number in sides):
@@ -131,7 +132,7 @@ class FiniteArithmetic:
         return self.binary(bits)
 
     def binary(self, bits: Iterable[int]) -> Number:
-        """The number with these bits, as short as possible; a plain integer if every bit is known."""
+        """Return the number with these bits, in as few bits as possible; a plain `int` if every bit is constant."""
         shortest = list(bits)
         while len(shortest) > 1 and shortest[-1] == shortest[-2]:
             shortest.pop()
@@ -140,7 +141,7 @@ class FiniteArithmetic:
         return BinaryInteger(tuple(shortest))
 
     def add(self, a: Number, b: Number) -> Number:
-        """a + b."""
+        """Return a + b."""
         if _is_wide(a, b):
             return self._sum(a, b, FALSE)
         if isinstance(a, int):
@@ -150,13 +151,13 @@ class FiniteArithmetic:
         return self._pairs(operator.add, a, b)
 
     def negate(self, a: Number) -> Number:
-        """-a."""
+        """Return -a."""
         if isinstance(a, BinaryInteger):
             return self._sum(BinaryInteger(tuple(-bit for bit in a.bits)), 0, TRUE)
         return -a if isinstance(a, int) else OneHotInteger({-value: literal for value, literal in a.of.items()})
 
     def multiply(self, a: Number, b: Number) -> Number:
-        """a * b."""
+        """Return a * b."""
         if not _is_wide(a, b):
             return self._pairs(operator.mul, a, b)
         width = self._width(a) + self._width(b)
@@ -169,15 +170,15 @@ class FiniteArithmetic:
         return self.binary(total)
 
     def quotient(self, a: Number, b: Number) -> Number:
-        """a // b, rounded down; b is above 0."""
+        """Return a // b, rounded down; b must be above 0."""
         return self._divided(a, b)[0] if _is_wide(a, b) else self._pairs(operator.floordiv, a, _above_0(b))
 
     def remainder(self, a: Number, b: Number) -> Number:
-        """a % b, which is in 0..b-1; b is above 0."""
+        """Return a % b, which is in 0..b-1; b must be above 0."""
         return self._divided(a, b)[1] if _is_wide(a, b) else self._pairs(operator.mod, a, _above_0(b))
 
     def _pairs(self, operation: Callable[[int, int], int], a: Number, b: Number) -> Number:
-        """The number that results from each pair of values of two numbers that are not binary."""
+        """Return the result of an operation on two numbers that are not binary, computed for each pair of values."""
         if isinstance(a, int) and isinstance(b, int):
             return operation(a, b)
         cases: dict[int, int] = {}
@@ -192,7 +193,7 @@ class FiniteArithmetic:
         return _one_hot(cases)
 
     def _divided(self, a: Number, b: Number) -> tuple[Number, Number]:
-        """The quotient and the remainder, bit by bit. For a negative a: a // b is ~(~a // b), a % b is b-1 - ~a % b."""
+        """Return a // b and a % b, computed bit by bit. If a is negative, they are ~(~a // b) and b-1 - ~a % b."""
         *bits, sign = self._bits(a, self._width(a))
         remainder: Number = 0
         quotient = [sign]
@@ -207,7 +208,7 @@ class FiniteArithmetic:
         return self.binary(quotient), self.choose(sign, opposite, remainder)
 
     def ends(self, a: Number) -> tuple[int, int]:
-        """A lower and an upper bound of a number's possible values."""
+        """Return a lower and an upper bound of the values that a number can have."""
         if isinstance(a, BinaryInteger):
             half = 1 << (len(a.bits) - 1)
             return self._ranges.get(a, (-half, half - 1))
@@ -217,7 +218,7 @@ class FiniteArithmetic:
         return self.binary(self._added(*self._aligned(a, b, more=1), carry))
 
     def _added(self, a: Sequence[int], b: Sequence[int], carry: int) -> Sequence[int]:
-        """The bits of the sum of two equally wide numbers, without those beyond this width."""
+        """Return the bits of the sum of two numbers of equal width, without the bits beyond this width."""
         circuit, bits = self.circuit, []
         for one, other in zip(a, b, strict=True):
             circuit.budget.step()
@@ -227,7 +228,7 @@ class FiniteArithmetic:
         return bits
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """The literal of a comparison such as a < b; `sign` is the operator."""
+        """Return the literal of a comparison such as a < b; `sign` is the operator."""
         circuit, compare = self.circuit, COMPARE[sign]
         if isinstance(a, int) and isinstance(b, int):
             return TRUE if compare(a, b) else FALSE
@@ -251,7 +252,7 @@ class FiniteArithmetic:
         return less
 
     def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
-        """Whether a is between low and high, and a number that equals a if it is."""
+        """Return a literal that is true if a is in low..high, and a number that then equals a."""
         if isinstance(a, int):
             return (TRUE if low <= a <= high else FALSE), a
         if isinstance(a, OneHotInteger):
@@ -265,24 +266,24 @@ class FiniteArithmetic:
         return inside, self.binary(a.bits[: max(_width(low), _width(high))])
 
     def is_element(self, a: Number, element: int) -> int:
-        """Whether a is this element of a domain."""
+        """Return a literal that is true if a equals `element`."""
         return a.of.get(element, FALSE) if isinstance(a, OneHotInteger) else self.compare("==", a, element)
 
     def literals(self, a: Number) -> Iterable[int]:
-        """The literals of a number."""
+        """Return the literals of which a number consists."""
         if isinstance(a, BinaryInteger):
             return [bit for bit in a.bits if bit not in (TRUE, FALSE)]
         return () if isinstance(a, int) else a.of.values()
 
     def replaced(self, a: Number, image: Callable[[int], int]) -> Number:
-        """The number with each literal replaced by its image."""
+        """Return the number in which each literal is replaced by its image."""
         if isinstance(a, BinaryInteger):
             return self.binary(map(image, a.bits))
         return a if isinstance(a, int) else _one_hot({value: image(literal) for value, literal in a.of.items()})
 
     def images(self, old: Number, new: Number) -> Iterable[tuple[int, int]]:
-        """For each variable of a number `old` that the method `number` has made, the literal that replaces it if the
-        number is `new`."""
+        """Return the replacement of variables that turns the number `old` into `new`: pairs of a variable and a
+        literal. `old` must come from the method `number`."""
         if isinstance(old, BinaryInteger):
             pairs = zip(old.bits, self._bits(new, len(old.bits)), strict=True)
             return [(variable, image) for variable, image in pairs if variable not in (TRUE, FALSE)]
@@ -292,7 +293,7 @@ class FiniteArithmetic:
         return [(literal, cases.get(value, FALSE)) for value, literal in _cases(old).items() if literal > 1]
 
     def value(self, a: Number, holds: Holds) -> int:
-        """The value of a number in an assignment, in which `holds` gives the value of a literal."""
+        """Return the value of a number in an assignment; `holds` returns the value of a literal."""
         if isinstance(a, BinaryInteger):
             return signed(list(map(holds, a.bits)))
         return a if isinstance(a, int) else next(value for value, literal in a.of.items() if holds(literal))
@@ -300,12 +301,12 @@ class FiniteArithmetic:
     # ------------------------------------------------------------------------------------------------------------- bits
 
     def _aligned(self, a: Number, b: Number, more: int = 0) -> tuple[Sequence[int], Sequence[int]]:
-        """The bits of two numbers, equally many: as many as both need, and `more`."""
+        """Return the bits of two numbers, extended to the same width: the wider number's width plus `more`."""
         width = max(self._width(a), self._width(b)) + more
         return self._bits(a, width), self._bits(b, width)
 
     def _width(self, a: Number) -> int:
-        """The number of bits that a number needs, with its sign."""
+        """Return the number of bits that a number needs in two's complement, including the sign."""
         if isinstance(a, BinaryInteger):
             return len(a.bits)
         return max(map(_width, _values(a)), default=1)
@@ -318,24 +319,24 @@ class FiniteArithmetic:
 
 
 def signed(bits: Sequence[bool]) -> int:
-    """The number with these bits in two's complement, the lowest first."""
+    """Return the number with these bits in two's complement, the lowest bit first."""
     return sum(1 << at for at, bit in enumerate(bits) if bit) - (bits[-1] << len(bits))
 
 
 def _width(value: int) -> int:
-    """The bits of an integer in two's complement, with its sign."""
+    """Return the number of bits of an integer in two's complement, including the sign."""
     return (value if value >= 0 else ~value).bit_length() + 1
 
 
 def _is_wide(a: Number, b: Number) -> bool:
-    """Whether an operation works on bits: a number is binary, or the two have too many pairs of values."""
+    """Whether an operation computes with bits: a number is binary, or there are too many pairs of values."""
     if isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger):
         return True
     return a is not b and len(_cases(a)) * len(_cases(b)) > MOST_PAIRS
 
 
 def _one_hot(cases: Mapping[int, int]) -> Number:
-    """The number with these cases (value: literal), without the impossible ones."""
+    """Return the number with these cases {value: literal}, without the cases whose literal is FALSE."""
     for value, literal in cases.items():
         if literal == TRUE:
             return value
@@ -343,18 +344,19 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """A number without the values up to 0, which it never has, although their literals are not simplified to FALSE."""
+    """Return a number that is always above 0 without its values up to 0, whose literals need not be the constant
+    FALSE."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})
 
 
 def _cases(a: Number) -> Mapping[int, int]:
-    """The possible values of a number that is not binary, each with its literal."""
+    """Return the possible values of a number that is not binary, each with its literal."""
     assert not isinstance(a, BinaryInteger)
     return {a: TRUE} if isinstance(a, int) else a.of
 
 
 def _values(a: Number) -> Iterable[int]:
-    """The possible values of a number; none for a binary one."""
+    """Return the possible values of a number; for a binary number, nothing."""
     return () if isinstance(a, BinaryInteger) else _cases(a).keys()

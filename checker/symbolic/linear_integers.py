@@ -1,11 +1,11 @@
 """Linear arithmetic over unbounded integers, for logs of every length.
 
 In:  integers, and `LinearInteger`: sums of variables and a constant.
-Out: the same types; comparisons are variables of the and-inverter graph, each of which represents a formula.
+Out: the same types; a comparison is a variable of the and-inverter graph that represents a formula over integers.
 
-The interface is that of checker/symbolic/finite_integers.py, so that checker/symbolic/evaluator.py works with either.
-A choice between two numbers is a new variable with a definition; Z3 gets the definitions of the variables that occur in
-a query.
+The interface is that of checker/symbolic/finite_integers.py; checker/symbolic/evaluator.py works with both arithmetics.
+A choice between two numbers is a new integer variable with a definition. Z3 gets the definitions of the variables that
+occur in a query.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 
 @dataclass(frozen=True, slots=True)
 class LinearInteger:
-    """constant + the sum of factor * variable over `terms`, which are sorted by variable."""
+    """constant + the sum of factor * variable over the pairs (variable, factor) in `terms`, sorted by variable."""
 
     terms: tuple[tuple[int, int], ...]
     constant: int = 0
@@ -30,7 +30,7 @@ Number = int | LinearInteger
 
 
 class LinearArithmetic:
-    """Linear arithmetic over unbounded integers."""
+    """The operations of linear arithmetic over unbounded integers, which the evaluator uses."""
 
     def __init__(self, circuit: AndInverterGraph) -> None:
         self.circuit = circuit
@@ -42,7 +42,7 @@ class LinearArithmetic:
         self._chosen: dict[tuple[int, Number, Number], LinearInteger] = {}
 
     def number(self, low: int | None, high: int | None) -> Number:
-        """A new number between low and high (None: no such bound)."""
+        """Return a new number, which can have each value in low..high. None for `low` or `high` means no bound."""
         if low is not None and low == high:
             return low
         number = LinearInteger(((len(self.names), 1),))
@@ -54,16 +54,16 @@ class LinearArithmetic:
         return number
 
     def define(self, number: Number, literal: int) -> None:
-        """Make a literal part of the definition of a number: every query about the number requires it."""
+        """Add a literal to the definition of a number: every query about the number requires this literal."""
         assert isinstance(number, LinearInteger)
         self.definitions[number.terms[0][0]].append(literal)
 
     def of_truth(self, literal: int) -> Number:
-        """1 if the literal is true, otherwise 0."""
+        """Return a number that is 1 if the literal is true, and otherwise 0."""
         return self.choose(literal, 1, 0)
 
     def choose(self, condition: int, yes: Number, no: Number) -> Number:
-        """`yes` if the condition is true, otherwise `no`."""
+        """Return a number that equals `yes` if the condition is true, and otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -81,7 +81,7 @@ class LinearArithmetic:
         return self._chosen[key]
 
     def add(self, a: Number, b: Number) -> Number:
-        """a + b."""
+        """Return a + b."""
         if isinstance(a, int) and isinstance(b, int):
             return a + b
         terms: dict[int, int] = defaultdict(int)
@@ -97,13 +97,13 @@ class LinearArithmetic:
         return LinearInteger(left, constant) if left else constant
 
     def negate(self, a: Number) -> Number:
-        """-a."""
+        """Return -a."""
         if isinstance(a, int):
             return -a
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def multiply(self, a: Number, b: Number) -> Number:
-        """a * b; if both depend on variables, any number."""
+        """Return a * b. If both numbers depend on variables, return a new number without a bound."""
         if isinstance(a, int):
             a, b = b, a
         if isinstance(a, int) and isinstance(b, int):
@@ -115,7 +115,7 @@ class LinearArithmetic:
         return self.number(None, None)
 
     def quotient(self, a: Number, b: Number) -> Number:
-        """a // b, rounded down; if b depends on variables, any number."""
+        """Return a // b, rounded down. If b depends on variables, return a new number without a bound."""
         if isinstance(a, int) and isinstance(b, int):
             return a // b
         number = self.number(None, None)
@@ -125,7 +125,7 @@ class LinearArithmetic:
         return number
 
     def remainder(self, a: Number, b: Number) -> Number:
-        """a % b, which is in 0..b-1; if b depends on variables, any of these numbers."""
+        """Return a % b, which is in 0..b-1. If b depends on variables, return a new number in this range."""
         if isinstance(b, int):
             return self.add(a, self.negate(self.multiply(self.quotient(a, b), b)))
         number = self.number(0, None)
@@ -133,7 +133,7 @@ class LinearArithmetic:
         return number
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """The literal of a comparison such as a < b; `sign` is the operator."""
+        """Return the literal of a comparison such as a < b; `sign` is the operator."""
         if sign in ("!=", ">"):
             return -self.compare({"!=": "==", ">": "<="}[sign], a, b)
         if sign in (">=", "<"):
@@ -157,7 +157,7 @@ class LinearArithmetic:
         return self._known[sign, number]
 
     def formula(self, node: int) -> tuple[z3.BoolRef, z3.BoolRef] | None:
-        """The formulas for a variable of the graph and its negation; None for an ordinary variable."""
+        """Return the Z3 formula of a comparison and its negation; None if the variable `node` is no comparison."""
         if node not in self._atoms:
             return None
         if node not in self._formulas:
@@ -177,23 +177,23 @@ class LinearArithmetic:
         return left == right if sign == "==" else left <= right
 
     def defining(self, node: int) -> list[int]:
-        """The definitions of the numbers in the formula of a variable of the graph."""
+        """Return the definitions, as literals, of the numbers in the comparison that the variable `node` represents."""
         if node not in self._atoms:
             return []
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
 
     def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
-        """Whether a is between low and high (None: no such bound), and a itself."""
+        """Return a literal that is true if a is in low..high, and a. None for `low` or `high` means no bound."""
         above = TRUE if low is None else self.compare("<=", low, a)
         below = TRUE if high is None else self.compare("<=", a, high)
         return self.circuit.both(above, below), a
 
     def is_element(self, a: Number, element: int) -> int:
-        """Whether a is this element of a domain."""
+        """Return a literal that is true if a equals `element`."""
         return self.compare("==", a, element)
 
     def value(self, model: z3.ModelRef, a: Number) -> int:
-        """The value of a number in a model that Z3 found; 0 for a variable that does not matter."""
+        """Return the value of a number in an assignment that Z3 found. A variable without a value in it counts as 0."""
         if isinstance(a, int):
             return a
         total = a.constant

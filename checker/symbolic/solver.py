@@ -1,8 +1,8 @@
 """Z3 as a satisfiability solver for literals of an and-inverter graph.
 
-There are two kinds of queries, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as
-clauses, which Z3 simplifies first; this pays for the hard queries of bounded model checking. `Solver` is incremental
-and keeps what it has learned; this pays for many easy queries about one step.
+There are two ways to ask Z3, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as
+clauses, which Z3 simplifies first: this is faster for the hard queries of bounded model checking. `Solver` keeps what
+Z3 has learned for the next query: this is faster for many easy queries about one step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_MILLISECONDS = (1 << 32) - 2
 
 
 class Values:
-    """A satisfying assignment: the values of literals after an answer YES. Variables that Z3 has not seen are false."""
+    """A satisfying assignment, which gives each literal a value. Variables that were not in the query are false."""
 
     def __init__(self, circuit: AndInverterGraph, variables: Callable[[int], bool]) -> None:
         self.circuit = circuit
@@ -33,7 +33,7 @@ class Values:
         self.truth = {1: True}
 
     def holds(self, literal: int) -> bool:
-        """Whether a literal is true."""
+        """Whether a literal is true in the assignment."""
         self.circuit.truths([literal], self.truth, self.variables)
         return self.truth[abs(literal)] == (literal > 0)
 
@@ -45,7 +45,8 @@ PATIENCE = 0.5
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """Turn errors of Z3's bindings that Ctrl-C or lack of memory causes into KeyboardInterrupt and UndecidedError."""
+    """In the block, turn errors of Z3's Python bindings into KeyboardInterrupt, if Ctrl-C caused them, or into
+    UndecidedError, if memory was lacking."""
     try:
         yield
     except ctypes.ArgumentError as error:
@@ -62,7 +63,8 @@ def telling_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
-    """During the block, interrupt a solver that misses the deadline or exceeds the memory limit (the event is set)."""
+    """During the block, interrupt a solver that misses the deadline or exceeds the memory limit. The event that the
+    block gets is set if memory was the reason."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -90,11 +92,9 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Run a query until the deadline (in the time of time.monotonic).
-
-    Ctrl-C always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose it just before it answers; during
-    a quick query Python handles it instead, after the answer.
-    """
+    """Return the answer to a query, or the reason for the lack of an answer. `deadline` is a time of time.monotonic.
+    Ctrl-C raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
+    Therefore during a quick query (`is_quick`) Python handles the signal, after the answer."""
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
@@ -146,7 +146,8 @@ CLAUSES_AT_ONCE = 50_000
 def once(
     circuit: AndInverterGraph, demanded: Iterable[int], deadline: float = float("inf")
 ) -> tuple[Answer, Values | None]:
-    """Whether all demanded literals can be true together; for YES also a satisfying assignment."""
+    """Return the answer to the query whether all demanded literals can be true together, and a satisfying assignment
+    (None unless the answer is YES)."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
     if FALSE in literals:
         return Answer.NO, None
@@ -183,7 +184,7 @@ def once(
 
 @cache
 def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
-    """Z3's names for a node and its negation, shared by all solvers and never released."""
+    """Return Z3's expressions for a node and for its negation, which all solvers share and which are never released."""
     context = z3.main_ctx().ref()
     symbol = z3.Z3_mk_string_symbol(context, f"n{node}")
     name = z3.Z3_mk_const(context, symbol, z3.Z3_mk_bool_sort(context))
@@ -194,10 +195,8 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 
 
 class Solver:
-    """Incremental queries about one and-inverter graph.
-
-    `arithmetic` defines the variables that represent formulas over integers; None: no query is about integers.
-    """
+    """A Z3 solver for many queries about one and-inverter graph, which keeps what Z3 learns between queries.
+    `arithmetic` has the formulas of the graph's variables that compare integers; None: there are no such variables."""
 
     def __init__(
         self, circuit: AndInverterGraph, deadline: float = float("inf"), arithmetic: LinearArithmetic | None = None
@@ -244,13 +243,13 @@ class Solver:
         z3.Z3_solver_assert(self.context, self.solver.solver, clause)
 
     def add(self, *literals: int) -> None:
-        """Require these literals from now on."""
+        """Require the literals in all later queries."""
         self._define(literals)
         for literal in literals:
             self._clause(literal)
 
     def check(self, *assumed: int) -> Answer:
-        """Whether everything that was added can be true together with the assumptions."""
+        """Return the answer to the query whether all added and all assumed literals can be true together."""
         self.assumed = assumed
         self._define(assumed)
         sides = [z3.BoolRef(self.sides[literal]) for literal in assumed]
@@ -266,12 +265,12 @@ class Solver:
         return ask(question, self.solver, self.deadline)
 
     def core(self) -> set[int]:
-        """The unsatisfiable core: the assumptions that made the last answer NO."""
+        """Return the unsatisfiable core: those assumed literals that made the last answer NO."""
         names = {z3.Z3_get_ast_id(self.context, self.sides[literal]): literal for literal in self.assumed}
         return {names[side.get_id()] for side in self.solver.unsat_core()}
 
     def values(self) -> Values:
-        """The values of the last answer, which must have been YES."""
+        """Return the satisfying assignment of the last query, whose answer must have been YES."""
         model = self.solver.model()
 
         def of(node: int) -> bool:

@@ -1,16 +1,17 @@
 """The transition relation of an instance as Boolean formulas: one state, every step from it, and all properties.
 
 In:  an `Instance` whose initial states are enumerated.
-Out: a `TransitionRelation` over the variables of one state and of the choice of a step. It is built once, and then
-     either instantiated for every depth (`Unrolling`: the literals of the properties, and the path of a satisfying
-     assignment) or queried about a single transition (checker/proofs/induction.py). The choice of an initial state.
+Out: a `TransitionRelation`, formulas over the variables of one state and of the choice of a step. It is built once.
+     Then `Unrolling` repeats it for every depth, which gives the literals of the properties at each depth and the path
+     of a satisfying assignment; or a proof uses it for a single transition (checker/proofs/induction.py).
+     `InitialChoice` is the choice of an initial state.
 
-State d+1 of an unrolling is the symbolic image of state d; only the step selectors are variables. Therefore the values
-of initial states, and steps that cannot be enabled yet, are propagated as constants.
+State d+1 of an unrolling consists of formulas over state d; only the selectors of steps are variables. Therefore the
+values of initial states, and steps that cannot be enabled yet, are propagated as constants.
 
-An initial state that the model yields has a variable of its own. The functions that make initial states of the default
-state (generators) are read by the evaluator instead, each of their parameters as one symbolic value. So the formula is
-as large for a million such states as for one. The enumeration has found that no generator leaves a declared range.
+An initial state that the model yields has a variable of its own. `@initial` functions in the language (generators) are
+evaluated symbolically, with one symbolic value for each parameter. So the formula for a million initial states is as
+large as the formula for one. The initial states were enumerated before, so no generator leaves a declared range.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """A step: the variable that selects it, when it is enabled and when it leaves a range, and the cells after it."""
+    """A step as formulas: the variable that selects it (`taken`), literals that are true if it is enabled and if it
+    leaves a declared range (`error`), and the cells after it."""
 
     step: Step
     taken: int
@@ -43,7 +45,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class PropertyLiterals:
-    """The literals of a property: it holds; its failure is permitted; its evaluation leaves a declared range."""
+    """Three literals of a property: it holds; its failure is permitted; its evaluation leaves a range (`error`)."""
 
     prop: Property
     holds: int
@@ -52,14 +54,15 @@ class PropertyLiterals:
 
 
 class TransitionRelation:
-    """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
+    """The transition relation as formulas over the cells of a state (`before`) and the selectors of the steps. `after`
+    has the cells after the selected step.
 
-    No step is enabled in a state outside the model's constraint, in which `within` is false. If the constraint cannot
-    be evaluated in a state (`unknown`), the evaluation leaves a declared range, and so do all steps of the state.
+    The literal `within` is true if the model's constraints are true in the state; otherwise no step is enabled. The
+    literal `unknown` is true if a constraint cannot be evaluated; then all steps of the state leave a declared range.
 
-    `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
-    enabled, `error` that some step leaves a declared range, `stays` that the taken step does not. A property of
-    states refers to `before`, a property of transitions to both.
+    Further literals: `one_value`, every cell of `before` has exactly one value; `one_step`, exactly one step is
+    selected and this step is enabled; `error`, some step leaves a declared range; `stays`, the selected step does not
+    leave a range. A property of states is about `before`, a property of transitions about `before` and `after`.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class TransitionRelation:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def transition(self, step: Step) -> Transition | None:
-        """A step as formulas; None if in no state the step is enabled or leaves a declared range."""
+        """Return a step as formulas; None if there is no state in which it is enabled or leaves a declared range."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)
@@ -103,7 +106,7 @@ class TransitionRelation:
         return Transition(step, self.circuit.variable(), enabled, error, after)
 
     def _within(self, state: Sequence[Value]) -> tuple[int, int]:
-        """Whether the constraints of the model are true in a state, and whether evaluating them leaves a range."""
+        """Return two literals: the model's constraints are true in a state; they cannot be evaluated in it."""
         constraints = self.instance.model.constraints
         return self.evaluator.conjunction(self.evaluator.ask(one, [state]) for one in constraints)
 
@@ -114,7 +117,7 @@ class TransitionRelation:
         return taken
 
     def _after(self, cell: int) -> Value:
-        """The symbolic value of a cell after the taken step; steps that write the same value share a case."""
+        """Return the value of a cell after the selected step. Steps that write the same value share a case."""
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:
@@ -127,7 +130,7 @@ class TransitionRelation:
         return self.evaluator.one_of(sides)
 
     def ports(self, values: Sequence[Value]) -> dict[int, int]:
-        """The substitution of variables that turns the cells of `before` into `values`."""
+        """Return the replacement {variable: literal} that turns the cells of `before` into `values`."""
         images: dict[int, int] = {}
         for old, new in zip(self.before, values, strict=True):
             if isinstance(old, Truth):
@@ -137,13 +140,13 @@ class TransitionRelation:
         return images
 
     def replaced(self, value: Value, image: Callable[[int], int]) -> Value:
-        """A value with each literal replaced by its image."""
+        """Return a value in which each literal is replaced by its image."""
         if isinstance(value, Truth):
             return as_truth(image(value.literal))
         return value if isinstance(value, bool) else self.arithmetic.replaced(value, image)
 
     def literals(self, value: Value) -> Iterable[int]:
-        """The literals of a value."""
+        """Return the literals of which a value consists."""
         if isinstance(value, Truth):
             return [value.literal]
         return self.arithmetic.literals(self.evaluator.number(value))
@@ -153,8 +156,8 @@ class TransitionRelation:
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
     def _deadlock(self) -> PropertyLiterals:
-        """The literals of `deadlock`: a step is enabled, or leaves a declared range, or a `@terminal` is true, or the
-        state is outside the constraint."""
+        """Return the literals of `deadlock`, which holds if a step is enabled or leaves a declared range, if a
+        `@terminal` is true, or if a constraint of the model is false."""
         circuit = self.circuit
         has_step = circuit.any([-self.within, *(circuit.either(one.enabled, one.error) for one in self.transitions)])
         ends, error = FALSE, FALSE
@@ -165,11 +168,9 @@ class TransitionRelation:
         return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
 
     def _in_range(self) -> PropertyLiterals:
-        """The literals of `in_range`: no step from this state leaves a declared range, and neither does the evaluation
-        of a property of the state or of the taken step.
-
-        Sets `asking` to the properties whose evaluation can leave a declared range.
-        """
+        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and if no
+        evaluation of a property in the state or on the selected step does. The method sets `asking` to the properties
+        whose evaluation can leave a declared range."""
         circuit, judged = self.circuit, self.properties
         every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
         self.asking = [asked for asked in (*every, self._deadlock()) if asked.error != FALSE]
@@ -180,7 +181,7 @@ class TransitionRelation:
 
 
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
-    """A symbolic state whose cells may have any value of their ranges."""
+    """Return a symbolic state in which each cell can have every value of its range."""
     cells: list[Value] = []
     for place in instance.layouts.values():
         for _ in range(place.count):
@@ -196,16 +197,18 @@ Options = Sequence[int]
 
 
 def numbers_of(state: Sequence[Value], arithmetic: Any, holds: Holds) -> Cells:
-    """The numbers of a state's cells in an assignment."""
+    """Return the values of a symbolic state's cells in an assignment, as a concrete state."""
     return tuple(int(holds(one.literal)) if isinstance(one, Truth) else arithmetic.value(one, holds) for one in state)
 
 
 @dataclass(frozen=True)
 class InitialChoice:
-    """The chosen initial state: its cells, and the condition that exactly one state is chosen.
+    """The choice of an initial state, as formulas: the cells of the chosen state, and the condition that exactly one
+    state is chosen.
 
-    `places` are decisions, one after the other: of two initial states, the state that takes the smaller option at the
-    first place where they differ has the smaller number. `number` gives the number of the state in an assignment.
+    `places` are decisions that determine the order of initial states: of two states, the one with the smaller option at
+    the first decision in which they differ has the smaller number. `number` returns the state's number in an
+    assignment.
     """
 
     cells: Sequence[Value]
@@ -215,7 +218,7 @@ class InitialChoice:
 
 
 def initial_choice(instance: Instance, evaluator: Evaluator) -> InitialChoice:
-    """The choice among all initial states. Raises ModelError, as their enumeration does."""
+    """Return the choice among all initial states. Raises ModelError if a state is invalid or no state exists."""
     states = instance.initial_states
     if instance.model.generators and len(states) > 1:
         return _generated(instance, evaluator)
@@ -273,7 +276,8 @@ def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-    """A symbolic argument, the condition that it has one value, and the decisions that order its values."""
+    """Return a symbolic argument, a literal that is true if it has one value, and the decisions that order its
+    values."""
     circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
     if choices.is_subset:
         members = [circuit.variable() for _ in range(choices.elements)]
@@ -288,7 +292,8 @@ def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int,
 
 
 def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-    """The decisions of all generators as one sequence; a generator with fewer decisions takes the first option."""
+    """Yield the decisions of all generators as one sequence: decision i is that of the chosen generator. A generator
+    without a decision i takes the first option."""
     for column in zip_longest(*places, fillvalue=(TRUE,)):
         yield [
             circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
@@ -298,7 +303,8 @@ def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Seque
 
 @dataclass(frozen=True)
 class UnrolledLevel:
-    """One depth: the state, the step selectors, the constraints on the taken step, and the literals of properties."""
+    """One depth of an unrolling: the state, the selectors of steps (`taken`), the literals about the selected step, and
+    the literals of each property by name (`asked`)."""
 
     state: Sequence[Value]
     taken: Sequence[int]
@@ -309,7 +315,8 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """Paths that start in an initial state, or with `free` in any state: in exactly one, if `begins` is true."""
+    """All paths of a length as formulas. They start in an initial state or, with `free`, in any state; the literal
+    `begins` is true if the first state is exactly one such state."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation
@@ -340,7 +347,7 @@ class Unrolling:
         return len(self.levels) - 1
 
     def extend(self) -> None:
-        """Add the next state. Queries about it must require `one_step` of the level before."""
+        """Add the next state. Queries about this state must require `one_step` of the level before it."""
         level = self.levels[-1]
         images = self._images(level.state, level.taken)
         self._extend([self.relation.replaced(value, images) for value in self.relation.after])
@@ -366,20 +373,18 @@ class Unrolling:
         self.levels.append(UnrolledLevel(state, taken, *step, asked))
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
-        """A property at a depth: (holds, its failure is permitted, its evaluation leaves a declared range).
-
-        A property of transitions is evaluated on the transition that ends at this depth.
-        """
+        """Return the literals of a property at a depth: it holds; its failure is permitted; its evaluation leaves a
+        range. A property of transitions is evaluated on the transition that ends at this depth."""
         return self.levels[depth - prop.of_steps].asked[prop.name]
 
     def differ(self, one: int, other: int) -> int:
-        """Whether the states at two depths are different."""
+        """Return a literal that is true if the states at two depths are different."""
         same = self.relation.evaluator.compare
         cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
         return -self.circuit.all(same("==", a, b) for a, b in cells)
 
     def path(self, depth: int, holds: Holds) -> StepPath:
-        """The path of a satisfying assignment."""
+        """Return the path of `depth` steps that a satisfying assignment describes."""
         initial = 0 if self.initial is None else self.initial.number(holds)
         taken = (next(number for number, one in enumerate(level.taken) if holds(one)) for level in self.levels[:depth])
         return StepPath(initial, tuple(self.relation.transitions[number].step.number for number in taken))

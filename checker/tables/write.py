@@ -56,10 +56,8 @@ MOST_OF_A_LEVEL = 20
 
 class Tables:
     """The tables in a folder. `failure` is the message of the first write error, which does not end the command;
-    `is_interrupted` is True if the failure is an interruption.
-
-    Raises UsageError if the folder holds other files or is not writable, or if pyarrow is not installed.
-    """
+    `is_interrupted` is True if Ctrl-C ended the writing. Raises UsageError if the folder holds other files or is not
+    writable, or if pyarrow is not installed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -133,7 +131,7 @@ def encoded(table: Table, rows: Sequence[TableRow]) -> bytes:
 
 
 def _refuse_strangers(folder: Path) -> None:
-    """Create the folders of the tables. Raises UsageError if the folders hold other files."""
+    """Create the folders of the tables. Raises UsageError if a folder has files that are not tables of isrcheck."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.iterdir()):
@@ -173,7 +171,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
 
 
 def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
-    """Return the rows of a run for each table; `edges` are the sampled steps of the run."""
+    """Return the rows of a run for each table, by the table's name; `edges` has the sampled steps of the run."""
     answer = as_object(run)
     spark = answer["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
@@ -196,7 +194,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return a digest (twelve hexadecimal digits) of a search's settings, and of its limits if they cut it short."""
+    """Return twelve hexadecimal digits: a digest of a search's settings, and of its limits if they cut it short."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}
@@ -269,11 +267,8 @@ class Edge:
 
 def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Yield every step from the first states of each expanded level, in the order of the search, which is the same for
-    every engine. Raises KeyboardInterrupt.
-
-    Most engines do not keep the states of the levels, so the sampled levels are searched again, and plain Python takes
-    the steps.
-    """
+    every engine. Raises KeyboardInterrupt. Most engines do not keep the states of the levels. Therefore the sampled
+    levels are searched again, and CPython takes the steps."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
     # All states of these levels were expanded; a step that leaves a declared range has no next state, so it is no edge.

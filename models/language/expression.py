@@ -1,7 +1,7 @@
-"""An expression about one state that a user typed, with the names that it can use.
+"""Reads an expression about one state that a user typed, such as `s.leader == 0`.
 
-In the text, `s` is the state, and the names that the files of the model define have their meanings. The expression
-becomes a `Function` of `s`; a LanguageError names a fault and its column.
+The expression can use the state `s`, and the helpers, numbers, enumerations and domains that the model's files define.
+It becomes a `Function` of `s`. For an invalid expression, a LanguageError names the fault and its column.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from isrcheck.models.language.reading.typed_expression import read_typed
 
 
 def read_expression(instance: Instance, text: str) -> Function:
-    """Return the function of `s` that returns the expression `text`. Raises LanguageError."""
+    """Return a function of the state `s` whose value is that of the expression `text`. Raises LanguageError if `text`
+    is not an expression of the modelling language."""
     return read_typed(text, instance.model.reader, *_names(instance))
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     """Return the names that a typed expression can use, with their values: helpers, whole numbers, enumerations and
-    domains of the model's files. Also return the names that have different values in different files of the instance's
-    protocol, so that it cannot use them."""
+    domains of the model's files. Also return the ambiguous names, which the expression cannot use, because two files
+    of the instance's protocol give them different values."""
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
     used += [prop.function for prop in (*model.properties, *model.lemmas)]

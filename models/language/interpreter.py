@@ -1,8 +1,8 @@
-"""What the representation means: the smallest engine, which evaluates routines on one state at a time.
+"""The smallest engine: it evaluates routines, the representation of a model's functions, on one state at a time.
 
-models/run.py, which calls the Python functions of a model, defines what the model means. The tests compare both on
-every model: so they check that the representation means what the functions mean. Analyses evaluate single expressions,
-and ask which of them the configuration determines.
+The meaning of a model is what CPython computes with its functions (models/run.py). The tests compare CPython and this
+interpreter on every model, to check that the representation has the same meaning. Analyses use the interpreter for
+single expressions, and `Determined` to find the expressions that the configuration alone determines.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ Argument: TypeAlias = int | list[int] | Members | str
 
 
 class UnknownVariableError(Exception):
-    """Raised if the value of an expression depends on a variable without a value."""
+    """Raised if the value of an expression depends on a variable whose value was not given."""
 
 
 class Interpreter:
-    """Evaluates routines for one instance, whose configuration it uses."""
+    """Evaluates routines and expressions for one instance, a model with a configuration."""
 
     def __init__(self, instance: Meanings) -> None:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
-        """Execute a routine, and return its value, or None if it has no value. An action changes the cells of its
-        state. None stands for an unknown argument.
+        """Execute a routine and return its value; None if it returns no value, like an action, which changes the cells
+        of the state in `arguments`. An argument is None if its value is unknown.
 
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
-        UnknownVariableError if an unknown argument is used.
+        UnknownVariableError if the routine uses an unknown argument.
         """
         return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
@@ -114,7 +114,7 @@ class Evaluation:
     # -------------------------------------------------------------------------------------------------- expressions
 
     def held(self, variable: ir.Variable) -> Argument:
-        """Return the value of a variable. Raises UnknownVariableError if it has none."""
+        """Return the value of a variable. Raises UnknownVariableError if the variable has no value."""
         argument = self.values.get(variable)
         if argument is None:
             raise UnknownVariableError(variable.name)
@@ -181,7 +181,8 @@ class Evaluation:
                 return self.value(lowered_expression(expression))
 
     def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
-        """Return the value of the first part whose truth value is `decisive`, or else the value of the last part."""
+        """Return the value of an `and` or `or` with these parts: the first value that is false (for `and`: `decisive`
+        is False) or true (for `or`: `decisive` is True), or else the last value."""
         number = 0
         for part in parts:
             number = self.value(part)
@@ -190,7 +191,7 @@ class Evaluation:
         return number
 
     def gathered(self, fold: ir.Fold) -> int:
-        """Return the value of a fold: all, any, sum, min or max of the values that its generators give."""
+        """Return the value of a fold: all, any, sum, min or max of the values of its body."""
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
             case ir.Gathering.ALL:
@@ -218,8 +219,8 @@ class Evaluation:
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
-        """Return the argument that a call passes: a number, a state, a subset, or the taken action; None if it is
-        unknown."""
+        """Return the value that a call of a helper passes as an argument: a number, a state, a subset, or the taken
+        action. A state, subset or action without a value is passed as None."""
         match expression:
             case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)
@@ -233,14 +234,13 @@ class Evaluation:
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:
-    """Return the arguments with which a step calls its action, without the state."""
+    """Return the arguments of a step, which calls its action with the state and these arguments."""
     choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
     return [choice.argument(ordinal) for choice, ordinal in choices]
 
 
 def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
-    """Return a Python function that executes a routine. It is called like a function of the model, with a state and
-    arguments."""
+    """Return a Python function that executes a routine. It is called with a `State` and the arguments."""
 
     def function(state: State, *arguments: int | Members) -> int | None:
         instance, cells = parts_of(state)
@@ -250,8 +250,8 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
 
 
 class Determined:
-    """Tells which expressions have the same value in every state of one instance, because its configuration determines
-    them."""
+    """Evaluates expressions that have the same value in every state of an instance, because the instance's
+    configuration determines the value."""
 
     def __init__(self, instance: Instance) -> None:
         self._interpreter = Interpreter(instance)

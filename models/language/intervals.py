@@ -36,12 +36,9 @@ TRUTH: Interval = (0, 1)
 
 
 class Intervals:
-    """Computes the intervals of the numbers that functions compute. Each function is evaluated once per combination of
-    arguments.
-
-    `named` holds the interval of every field and every configuration entry by its name; `size_of` gives the number of
-    elements of a domain.
-    """
+    """Computes an interval for each number that a function can compute. A function is evaluated once for each
+    combination of intervals of its arguments. `named` has the interval of every field and every configuration entry by
+    name; `size_of` returns the number of elements of a domain."""
 
     def __init__(self, named: Mapping[str, Interval], size_of: Callable[[type[Domain]], int]) -> None:
         self.named = named
@@ -53,9 +50,7 @@ class Intervals:
 
     def of_call(self, routine: ir.Routine, arguments: Sequence[Interval | None]) -> Interval | None:
         """Return the interval of a function's result; None stands for an argument or a result that is not a number.
-
-        Raises LanguageError if an intermediate number may leave LEAST..MOST.
-        """
+        Raises LanguageError if an intermediate number may leave LEAST..MOST."""
         key = routine, tuple(arguments)
         if key not in self._results:
             outer = getattr(self, "routine", routine), self.returned
@@ -248,8 +243,8 @@ class Intervals:
 
 
 def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
-    """Return the interval of an operation on two numbers that is monotonic in each number while the other keeps its
-    sign."""
+    """Return the interval of an operation on two numbers, such as a product. If the sign of one number is fixed, the
+    operation has to be monotonic in the other number, so its extremes are at the ends of the intervals."""
     values = [operation(a, b) for a in left for b in right]
     return min(values), max(values)
 
@@ -262,7 +257,7 @@ def hull(*several: Interval | None) -> Interval:
 
 def _met(*ends: Locals | None) -> Locals:
     """Return the intervals of the locals where paths meet; `ends` has the intervals at the end of each path, or None
-    for a path that returns. A local that some path leaves unassigned is left out, because it is never read."""
+    for a path that returns. Paths that leave a local unassigned do not count: the local is never read after them."""
     met: Locals = {}
     for end in ends:
         for variable, interval in (end or {}).items():

@@ -1,4 +1,4 @@
-"""Models, assembled from the modules that declare them, and instances: models with a configuration.
+"""Models, read from the Python modules that declare them, and instances: models with a configuration.
 
 A `Model` is made of Python modules in the modelling language: one, or a base with variants that replace single actions.
 Their declarations are checked against the closed language. Every engine works on an `Instance`, a model with a
@@ -96,8 +96,8 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """Within this context, an exception in plain Python of the model's author becomes a ModelError that has the path,
-    the line, `what` failed, and the reason."""
+    """Within this context, an exception of plain Python code in the model's file becomes a ModelError. Its message has
+    path and line, `what` failed (such as "initial states"), and the exception's message."""
     try:
         yield
     except MemoryError:
@@ -109,8 +109,8 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain Python function of the model's author, and turn its exceptions into ModelErrors as `author_errors`
-    does."""
+    """Call a plain Python function of the model's file and return its result. An exception of the function becomes a
+    ModelError, as in `author_errors`."""
     with author_errors(path, what):
         return function(*arguments)
 
@@ -158,7 +158,8 @@ def spell(entry: Entry, value: int) -> str:
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
-    """Return the value that `text` spells for a configuration entry with this name. Raises UsageError."""
+    """Return the value of the configuration entry `name` that `text` stands for, such as 1 for "on". Raises UsageError
+    if the entry has no such value."""
     text = text.strip()
     if entry.values is bool:
         truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
@@ -189,7 +190,8 @@ def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a model: its predicate, when a failure is permitted, and to which configurations it applies."""
+    """A property of a model: its predicate (`function`), the states in which a failure is permitted, and the
+    configurations to which it applies."""
 
     name: str
     kind: Kind
@@ -209,7 +211,7 @@ class Property:
 
     @property
     def meaning(self) -> list[Any]:
-        """The data of the property that count in the digest of a model."""
+        """The parts of the property on which the digest of a model depends."""
         arguments = [
             None if predicate is None else digest.of_routine(predicate.routine)
             for predicate in (self.permitted, self.premise)
@@ -221,7 +223,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a model, with its alternative functions, among which the protocols choose."""
+    """One action of a model, with its alternative functions. Each protocol uses one of them, or lacks the action."""
 
     name: str
     alternatives: tuple[Function, ...]
@@ -244,8 +246,8 @@ class Action:
 
     @property
     def meaning(self) -> list[Any]:
-        """The data of the action that count in the digest of a model. Names of parameters count, because traces show
-        them."""
+        """The parts of the action on which the digest of a model depends. They include the names of the parameters,
+        because traces show these names."""
         fair = [False if function.mark is None else function.mark.fair for function in self.alternatives]
         each = [value if isinstance(value, bool) else list(map(str, names_of(value))) for value in fair]
         routines = [digest.of_routine(function.routine) for function in self.alternatives]
@@ -254,8 +256,8 @@ class Action:
 
 @dataclass(frozen=True)
 class Protocol:
-    """One variant of a model as data: the values of switches, and the number of the alternative of each action (None if
-    the variant lacks the action)."""
+    """One variant of a model, such as a release: its values of switches and, for each action of the model, the number
+    of the alternative function that the variant uses (None if the variant lacks the action)."""
 
     name: str
     says: str
@@ -265,7 +267,7 @@ class Protocol:
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """All declarations of a model, checked."""
+    """All declarations of a model, after they have been checked."""
 
     name: str
     documentation: str
@@ -300,11 +302,9 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits.
-
-        Plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may use anything; for a model
-        with any plain Python, the syntax trees of all its files are included.
-        """
+        """SHA-256 over everything on which the model's meaning depends, as 64 hexadecimal digits. Plain Python code
+        (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may call any code of the model's files; so
+        if a model has plain Python code, the digest includes the syntax trees of all its files."""
         predicates = (self.generators, self.terminals, self.constraints)
         content: list[Any] = [
             digest.SEMANTICS,
@@ -349,14 +349,14 @@ class Model:
 
     @cached_property
     def domains(self) -> tuple[type[Domain], ...]:
-        """The domains that the model's functions name, without repetition."""
+        """The domains whose sizes the model's functions use, as in a loop over a domain, without repetition."""
         nodes = (node for function in self.reader.everything() for node in visit(function.routine.body))
         return tuple(dict.fromkeys(node.domain for node in nodes if isinstance(node, Size)))
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """The cases for which all computed numbers are known to stay in range: in each, sizes of domains, and ranges of
-        fields and entries. `Instance` appends to this list."""
+        """The cases that `Instance` has checked so far for numbers that are too large, and found to have none. A case
+        is the sizes of the domains, and the ranges of the fields and configuration entries."""
         return []
 
     def place_of(self, field_name: str) -> str:
@@ -367,35 +367,37 @@ class Model:
         return place_in(self.path, "State", name)
 
     def protocol(self, name: str | None) -> Protocol:
-        """Return the protocol with this name, or the only protocol if no name is given. Raises UsageError."""
+        """Return the protocol with this name; for None, the only protocol of the model. Raises UsageError if there is
+        no protocol of this name, or if `name` is None and the model has several protocols."""
         if name is None:
             if len(self.protocols) != 1:
                 raise UsageError(f"{self.name} needs --protocol; there are: {', '.join(self.protocols)}")
             return next(iter(self.protocols.values()))
         if name not in self.protocols:
             if len(self.protocols) == 1:
-                raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
+                raise UsageError(f"{self.name} has no protocol {name}: it has only one protocol; leave --protocol out")
             what = f"{self.name} has no protocol {name}"
             raise UsageError(f"{what}; {self._stand_in(name) or nearest(name, self.protocols)}")
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the message that says which protocol stands for a release, or for its patch; empty if none does."""
+        """Return the message that says which protocol stands for a release without a protocol (`3.8`), or for a patch
+        release (`3.7.1`); empty if there is no such protocol."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if a switch that shapes the state gets a value other than the chosen protocol's, although
-        protocols differ in this switch: then their actions also differ."""
+        """Raise UsageError if `value` belongs to another protocol: the switch determines the layout of states, the
+        protocols have different values of it and therefore different actions, and `value` is not the chosen one's."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
         values = {key: protocol.switches.get(name, entry.default) for key, protocol in self.protocols.items()}
         if len(set(values.values())) > 1 and value != values[chosen.name]:
             others = [key for key, other in values.items() if other == value]
-            there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has it"
-            raise UsageError(f"{name}={spell(entry, value)} is not what {chosen.name} does; {there}")
+            there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has this value"
+            raise UsageError(f"{name}={spell(entry, value)} is not the value of protocol {chosen.name}; {there}")
 
     def instance(
         self,
@@ -403,10 +405,9 @@ class Model:
         values: Mapping[str, int] | None = None,
         swaps: Mapping[str, str] | None = None,
     ) -> Instance:
-        """Return the model with a protocol, a configuration (missing values keep their defaults) and swapped actions.
-
-        `swaps` maps an action to the protocol whose version of the action is used instead. Raises UsageError.
-        """
+        """Return the model with a protocol and a configuration; an entry without a value in `values` keeps its default.
+        `swaps` maps the name of an action to another protocol, whose version of the action is used. Raises UsageError
+        if a name is unknown or a value is impossible."""
         chosen = self.protocol(protocol)
         configured = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
         for name, value in (values or {}).items():
@@ -459,8 +460,8 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Return the objects with decorators of these kinds by name, in the order of modules and lines. If there are
-    several modules, imported objects are left out, because the modules import from each other."""
+    """Return the objects of the modules that have one of these decorators, by name, in the order of modules and lines.
+    If there are several modules, imported objects are left out, because the modules import from each other."""
     marked = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -478,7 +479,7 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
         where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
             what = f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function"
-            raise LanguageError(f"{what}; write it as a plain `def`, and leave the decorator out")
+            raise LanguageError(f"{what}; write a plain `def`, and leave the decorator out")
         if name in IMPLICIT_PROPERTIES:
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return functions
@@ -498,7 +499,8 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
 
 
 def _nothing_lost(modules: Iterable[ModuleType]) -> None:
-    """Raise LanguageError for a declared function that the module lacks, because it is in a class or was replaced."""
+    """Raise LanguageError for a function with a decorator of the language that is no global name of its loaded module,
+    because it was defined in a class or replaced."""
     for module in modules:
         path = inspect.getsourcefile(module)
         if path is None:
@@ -509,8 +511,8 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
             is_declared = any(is_of_the_language(decorator, vars(module)) for decorator in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
-                    f"{path}:{definition.lineno}: {definition.name} is declared, but the loaded module"
-                    " does not have it; declare it once, outside any block, class or function"
+                    f"{path}:{definition.lineno}: {definition.name} has a decorator of the language, but is no"
+                    " function of the loaded module; define it once, outside any block, class or function"
                 )
 
 
@@ -520,12 +522,12 @@ def assemble(
     variants: Mapping[str, tuple[ModuleType | Sequence[ModuleType] | None, Mapping[str, Any]]] | None = None,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    """Read a model from its base and its variants: {protocol: (modules with actions of its own, values of entries)}.
+    """Return the model that the `base` and its variants declare: {protocol: (its own modules, its values of entries)}.
 
-    The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
-    initial states count in this order. The modules of a variant (one, several, or None) may redefine actions of the
-    base, or add some. `stand_ins` says which protocol stands for a release without one of its own: {release: text of a
-    message}. Raises LanguageError where a function leaves the language.
+    The base is one module or several. The first declares `Configuration` and `State`; actions, properties and initial
+    states are numbered in the order of the modules. The modules of a variant (one, several, or None) may redefine
+    actions of the base, or add actions. `stand_ins` has a message for each release without a protocol, which says which
+    protocol stands for the release. Raises LanguageError for a function that is not in the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -589,7 +591,7 @@ def assemble(
     generators = tuple(reader.read(python) for python in marked if _is_generator(python))
     starts = [start for start in marked if not _is_generator(start)]
     if len(starts) + bool(generators) > 1:
-        what = ", some of the configuration and some of a state; keep one form" if generators else "; keep one"
+        what = ", some of the configuration and some of the state `s`; keep one form" if generators else "; keep one"
         raise LanguageError(f"{path}:1: there are several @initial functions{what}")
     terminals = tuple(map(reader.read, _functions(bases, Kind.TERMINAL).values()))
     constraints = tuple(map(reader.read, _functions(bases, Kind.CONSTRAINT).values()))
@@ -633,7 +635,8 @@ def assemble(
 
 
 def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
-    """Return the fields of a state, in which a record becomes one field, `record.part`, for each of its parts."""
+    """Return the fields of a state by name. A field that holds records becomes several fields: one for each part of the
+    record, with the name `FIELD.PART`."""
     fields: dict[str, Field] = {}
     for name, group in declared.items():
         if isinstance(group, Field):
@@ -648,18 +651,18 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
             if part.startswith("_") or part in CHANGES_OF_QUEUES:
                 raise LanguageError(f"{where}: `{part}` is reserved by the language; choose another name")
             if isinstance(held, Group):
-                raise LanguageError(f"{where}: the part `{part}` is a record; declare its parts here")
+                raise LanguageError(f"{where}: the part `{part}` is a record; declare the fields of that record here")
             if group.queue is None:
                 fields[f"{name}.{part}"] = replace(held, over=(*group.over, *held.over), outer=len(group.over))
             elif held.over:
                 what = f"the part `{part}` is no single value, which a queue needs"
-                raise LanguageError(f"{where}: {what}; give it no index, and no set or queue as its values")
+                raise LanguageError(f"{where}: {what}; give the part no index, and no set or queue as its values")
             elif not isinstance(held.values.low, int):
                 what = f"the values of the part `{part}` begin with no number, which a queue needs"
                 raise LanguageError(f"{where}: {what}; write between(0, ...)")
             elif held.initially != 0:
                 what = f"the part `{part}` has initially=, but a queue is empty at first"
-                raise LanguageError(f"{where}: {what}; leave it out, or declare another Record for the queue `{name}`")
+                raise LanguageError(f"{where}: {what}; leave initially= out, or give the queue `{name}` another Record")
             else:
                 queue = _queue_of_part(where, held, group.queue)
                 over = (*group.over, group.queue.axis)
@@ -668,7 +671,7 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """Return the queue for one part of the records of a queue; all parts of a record are at the same place."""
+    """Return the queue that holds one part of each record of a queue of records, at the same place as other parts."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -678,7 +681,7 @@ def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
 
 
 def _is_generator(start: Any) -> bool:
-    """Whether an `@initial` function is in the language: it changes the default state `s` as an action does."""
+    """Whether an `@initial` function is in the modelling language and not plain Python: its first parameter is `s`."""
     return type(start) is FunctionType and start.__code__.co_varnames[: start.__code__.co_argcount][:1] == ("s",)
 
 
@@ -702,7 +705,7 @@ def _same_parameters(action: Action) -> None:
     for other in action.alternatives[1:]:
         if [p.domain for p in other.arguments] != [p.domain for p in first.arguments]:
             what = f"{other.path}:{other.line}: {action.name} has other parameters than at {first.path}:{first.line}"
-            raise LanguageError(f"{what}; a swapped action keeps the parameters of the action that it replaces")
+            raise LanguageError(f"{what}; give all versions of an action the same parameters")
 
 
 def _shown_parameters(action: Action) -> None:
@@ -780,7 +783,8 @@ def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
 
 @dataclass(frozen=True)
 class ArgumentRange:
-    """A parameter of an action under a configuration: its number of values, and how each is passed and printed."""
+    """A parameter of an action, with the number of elements of its domain under a configuration. The values of the
+    parameter have ordinals, which count from 0."""
 
     parameter: Variable
     elements: int
@@ -796,13 +800,13 @@ class ArgumentRange:
         return 1 << self.elements if self.is_subset else self.elements
 
     def argument(self, ordinal: int) -> int | Members:
-        """Return the value with this ordinal as the Python function receives it."""
+        """Return the value with this ordinal as the action's function receives it: a number, or a subset."""
         if self.is_subset:
             return Members(bool(ordinal >> element & 1) for element in range(self.elements))
         return ordinal
 
     def spell(self, ordinal: int) -> str:
-        """Return the value with this ordinal as text."""
+        """Return the value with this ordinal as text, as in `2`, `a` or `{0,2}`."""
         domain = self.parameter.domain
         assert domain is not None
         if issubclass(domain, Subset):
@@ -817,7 +821,8 @@ def _element(domain: type[Domain], number: int) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its number among all steps, the action's index and name, and the ordinals of its arguments."""
+    """One step: its number among all steps, the index and the name of its action, and the ordinals of its arguments
+    (the numbers of the chosen values, from 0)."""
 
     number: int
     action_index: int
@@ -847,12 +852,13 @@ class Instance:
         return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
     def _repr_pretty_(self, printer: Any, _is_cycle: bool) -> None:
-        """Print the instance as Hypothesis shows it in a failing example."""
+        """Print the instance with `printer`, as IPython and Hypothesis do."""
         printer.text(repr(self))
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the model's meaning and the configuration's effect on it, as 64 hexadecimal digits."""
+        """SHA-256 over the model's digest, the configuration, and everything that the configuration determines (layout,
+        steps, initial states, properties), as 64 hexadecimal digits."""
         content = [
             self.model.digest,
             [self.alternatives, sorted(self.swaps.items())],
@@ -914,11 +920,12 @@ class Instance:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """The records by name; each record has a field for each of its parts."""
+        """The fields that hold records, by name. Each part of a record has a layout of its own, `FIELD.PART`."""
         return self.model.groups
 
     def setting(self, name: str) -> int | bool:
-        """Return the value of a configuration entry as functions see it. Raises NoEntryError."""
+        """Return the value of a configuration entry, as True or False for an entry that is on or off. Raises
+        NoEntryError for an unknown entry."""
         value = getattr(self.configuration, name)
         return bool(value) if self.model.entries[name].values is bool else value
 
@@ -929,13 +936,13 @@ class Instance:
 
     @cached_property
     def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
-        """For each action, its parameters with their numbers of values under this configuration."""
+        """For each action, its parameters, with the sizes of their domains under this configuration."""
         return tuple(self._ranges(action.parameters) for action in self.model.actions)
 
     @cached_property
     def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
-        """For each generator of initial states, its parameters with their numbers of values. Raises UsageError if there
-        are too many combinations."""
+        """For each `@initial` function of the language, its parameters, with the sizes of their domains. Raises
+        UsageError if there are too many combinations of arguments."""
         ranges = []
         for function in self.model.generators:
             ranges.append(self._ranges(function.arguments))
@@ -960,11 +967,11 @@ class Instance:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of the domains that the model's functions name, in the order of the functions."""
+        """The sizes of the model's `domains`, in the same order."""
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that plain CPython calls, in which a domain is the range of its elements."""
+        """Return the function that CPython calls for `function`, in which a domain's name is its elements' range."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -983,8 +990,8 @@ class Instance:
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
-        """For each action, the number of its first step; after these, the number of all steps. Raises UsageError for
-        too many steps."""
+        """For each action, the number of its first step; the last entry is the number of all steps. Raises UsageError
+        for too many steps."""
         counts = [prod(each.count for each in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
@@ -996,8 +1003,8 @@ class Instance:
         return None if chosen is None else self.model.actions[action_index].alternatives[chosen]
 
     def step(self, number: int) -> Step:
-        """Return the step with this number. Steps are numbered by action, in the order of declaration, and then by
-        arguments, in lexicographic order."""
+        """Return the step with this number. Steps are numbered from 0: action by action in the order of declaration,
+        and for each action in the lexicographic order of its arguments."""
         index = bisect_right(self.first_steps, number) - 1
         combination = number - self.first_steps[index]
         ordinals: list[int] = []
@@ -1008,7 +1015,7 @@ class Instance:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every step that the protocol has, in the order of the steps' numbers."""
+        """Every step of the protocol, in the order of the steps' numbers; other protocols may have further actions."""
         return tuple(
             step
             for step in map(self.step, range(self.first_steps[-1]))
@@ -1070,7 +1077,8 @@ class Instance:
         return self
 
     def enumerated(self, watch: Watch) -> InitialStates:
-        """Return the initial states, calling `watch` with the progress while they are computed. Raises ModelError."""
+        """Return the initial states, which the first call computes; meanwhile it calls `watch` with the number of
+        states so far and their size in bytes. Raises ModelError if a state is invalid or no state is made."""
         if self.is_enumerated:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)
@@ -1079,11 +1087,12 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Keep and return these initial states. Raises ModelError if there is no initial state."""
+        """Make `states`, without those outside the model's constraints, the initial states, and return them. Raises
+        ModelError if there is no initial state."""
         if not states:
             raise ModelError(
-                f"{self.model.name}: this configuration has no initial state; make @initial"
-                f" {'enabled for some arguments' if self.model.generators else 'yield one'}"
+                f"{self.model.name}: this configuration has no initial state; let @initial"
+                f" {'have true guards for some arguments' if self.model.generators else 'yield a state'}"
             )
         if self.model.constraints:
             states = self._within(states)
@@ -1097,7 +1106,7 @@ class Instance:
             first = self.model.constraints[0]
             names = ", ".join(constraint.name for constraint in self.model.constraints)
             what = f"{first.path}:{first.line}: @constraint {names} excludes every initial state"
-            raise ModelError(f"{what}; weaken it, or make @initial yield a state within it")
+            raise ModelError(f"{what}; weaken the constraint, or let @initial make a state in which it is true")
         packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
         return InitialStates(packed, len(kept), self.cells, states.size)
 
@@ -1112,8 +1121,8 @@ class Instance:
         return True
 
     def _generated(self, default: Cells) -> Iterator[Cells]:
-        """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and
-        of the arguments; a state that several combinations make is yielded several times. Raises ModelError."""
+        """Yield the initial states that the `@initial` functions of the language make, function by function, in the
+        order of the arguments; repeated states are included. Raises ModelError, as `generated_by` does."""
         for generator, ranges in enumerate(self.generator_ranges):
             for ordinals in itertools.product(*(range(each.count) for each in ranges)):
                 cells = self.generated_by(default, generator, ordinals)
@@ -1121,10 +1130,9 @@ class Instance:
                     yield cells
 
     def generated_by(self, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
-        """Return what generator `number` makes of the default state with these arguments; None if a guard is false.
-
-        Raises ModelError, with the generator and its arguments, if a value or an index leaves its declared range.
-        """
+        """Return the initial state that `@initial` function `number` makes of the state `default` with these arguments;
+        None if a guard is false. Raises ModelError, with the function and its arguments, if a value or an index leaves
+        its declared range."""
         function, state = self.model.generators[number], State(self, default)
         arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))
         try:

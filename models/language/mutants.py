@@ -1,7 +1,7 @@
 """The mutants of an action: the action without one of its guards, or without one conjunct of a guard.
 
-Every engine reads a mutant like the action itself. Because it has no text that CPython could compile, its routine is
-interpreted in place of plain Python (models/language/interpreter.py).
+Every engine reads a mutant like the action itself. CPython cannot run a mutant, which has no Python text; in place of
+CPython, models/language/interpreter.py evaluates the mutant's routine.
 
 A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
@@ -53,8 +53,8 @@ def _with(routine: ir.Routine, old: ir.Node, new: ir.Node) -> ir.Routine:
 
 @dataclass(frozen=True)
 class _Weaker:
-    """What remains of a condition without one of its conjuncts (`rest`; None if nothing remains), and the removed
-    conjunct."""
+    """A condition without one of its conjuncts: the remaining condition (`rest`; None if nothing remains), and the
+    removed conjunct (`dropped`)."""
 
     rest: ir.Expression | None
     dropped: str
@@ -62,8 +62,8 @@ class _Weaker:
 
 
 def _weaker(condition: ir.Expression) -> list[_Weaker]:
-    """Return, for each conjunct of a condition, the condition without it. A condition that is written without `and` has
-    one conjunct, itself, even if its form in the core has an `and`."""
+    """Return, for each conjunct of a condition, the condition without this conjunct. A condition that the model's text
+    writes without `and` is its own only conjunct, even if its form in the core has an `and`."""
     match condition:
         case ir.And(parts):
             return _without_one(condition, parts)

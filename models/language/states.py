@@ -1,8 +1,7 @@
-"""States: how the fields of a model are laid out in cells, how the functions of a model see them in CPython, and how a
-model yields its initial states.
+"""States: a state is a list of numbers, the cells of the model's fields.
 
-`FieldLayout` is the layout of a field under a configuration, `State` what functions see, `InitialStates` the packed
-initial states.
+`FieldLayout` says which cells belong to a field. `State` is the object `s` through which the functions of a model read
+and write cells in CPython. `InitialStates` holds the initial states of a model as bytes.
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ class FieldLayout:
 
     @property
     def bytes(self) -> int:
-        """The size in bytes (1, 2 or 4) of each of the field's cells in a working buffer."""
+        """The size in bytes (1, 2 or 4) of each cell of the field while an engine computes with it."""
         return bytes_of(self.low, self.high)
 
     def indices(self) -> Iterator[tuple[int, ...]]:
-        """Return every index of the field, in the order of the cells."""
+        """Yield the indices of every cell of the field, in the order of the cells."""
         return itertools.product(*(range(size) for size in self.sizes))
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
-        """Return the position in a state of the field's cell with this index. Raises ModelError if there is no such
-        cell; if the state's `cells` are given, the message about a queue has its length."""
+        """Return the position, among all cells of a state, of the field's cell with these indices. Raises ModelError if
+        there is no such cell; with the state's `cells`, the message about a queue has the queue's length."""
         offset = 0
         for depth, (size, axis_index) in enumerate(zip(self.sizes, index, strict=True)):
             if axis_index == size and cells and depth + 1 == len(self.sizes):
@@ -62,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if this row is a queue. The index behind the row then stands for an element that the queue
-        lacks, or for the place after the last element of a full queue."""
+        """Raise ModelError if `row`, the cells of the last index, is a queue: the index one beyond it stands for an
+        element that the queue lacks, or for the place after the last element of a full queue."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -75,8 +74,7 @@ class FieldLayout:
         raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
-        """Return `index`, which follows `depth` other indices, as a number. Raises ModelError if it is outside its
-        domain."""
+        """Return the index at position `depth` as an `int`. Raises ModelError if the index is outside its domain."""
         if not 0 <= index < self.sizes[depth]:
             what = f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1}"
             raise ModelError(f"{what}; test the index before it is used")
@@ -87,7 +85,7 @@ class FieldLayout:
         range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
-            raise ModelError(f"{what}; guard the step, or widen the field")
+            raise ModelError(f"{what}; guard the step, or widen the field's range")
         return int(value)
 
     def spell(self, value: int) -> str:
@@ -116,7 +114,7 @@ def spell_element(number: int) -> str:
 
 
 def spell_member(member: IntEnum) -> str:
-    """Return the spelling of an enumeration's member, or its name, without control characters."""
+    """Return the attribute `spelling` of an enumeration's member, or else its name, without control characters."""
     return escaped(str(getattr(member, "spelling", member.name)))
 
 
@@ -184,7 +182,8 @@ class InitialStates(Sequence[Cells]):
         return array(CODES[self.size], self.packed)[cell :: self.cells]
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the number of the state with these cells, at least `start` and below `stop`, or raise ValueError."""
+        """Return the number of the state with these cells, among the states numbered `start` to `stop` - 1. Raises
+        ValueError if none of them has these cells."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array(CODES[self.size], cells).tobytes()
@@ -217,8 +216,8 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for a dictionary that is not of the usual form (numbers, and nested lists of numbers), and is read cell by
-    cell."""
+    """Raised for an initial state that is not of the usual form: a dictionary of numbers and nested lists of numbers.
+    Another form is read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
@@ -260,7 +259,7 @@ def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str], code: str) -> Reader:
-    """Return a function that packs the values of adjacent fields, each of a single cell, into bytes."""
+    """Return a function that packs the named fields, which follow one another and have one cell each, into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
     if len(names) == 1:
         return lambda dictionary: pack(values_of(dictionary))
@@ -268,7 +267,7 @@ def _numbers_reader(names: Sequence[str], code: str) -> Reader:
 
 
 class Enumeration:
-    """Reads the initial states of a model one after the other, and keeps each state once."""
+    """Reads the initial states that a model yields, and packs them into bytes without repetition."""
 
     def __init__(self, place_of: Callable[[str], str], layouts: Mapping[str, FieldLayout]) -> None:
         self.place_of = place_of
@@ -288,8 +287,8 @@ class Enumeration:
         self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
 
     def states(self, dictionaries: Iterable[Any], watch: Watch) -> InitialStates:
-        """Return the packed states that the dictionaries describe, without repetition; `watch` gets the progress.
-        Raises ModelError for an invalid state."""
+        """Return the states that the dictionaries {field: value} describe, without repetition, and call `watch` with
+        the progress. Raises ModelError for an invalid state."""
         seen_rows: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, dictionary in enumerate(dictionaries, 1):
@@ -313,7 +312,7 @@ class Enumeration:
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
     def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
-        """Return the given states in packed form, without repetition; `watch` gets the progress."""
+        """Return the given states in packed form, without repetition, and call `watch` with the progress."""
         code, rows = CODES[self.size], dict[bytes, None]()
         for number, cells in enumerate(states, 1):
             rows[array(code, cells).tobytes()] = None
@@ -348,8 +347,8 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, dictionary: Any, before: Sequence[bytes]) -> bytes:
-        """Return the packed cells of a state, read cell by cell. Raises ModelError for the first invalid state, which
-        can be one of the states `before`, whose ranges have not been checked yet."""
+        """Return the packed cells of a state, read cell by cell. Raises ModelError for the first invalid state. It can
+        be an earlier one: the ranges of the states `before` have not been checked yet."""
         try:
             return self._read(dictionary)
         except ModelError:
@@ -391,7 +390,7 @@ class Enumeration:
             other, expected = first.setdefault(name.partition(".")[0], (name, used))
             if used != expected:
                 what = f"{escaped(other)} and {escaped(name)} start with different lengths"
-                raise ModelError(f"{self.place_of(name)}: {what}; give each record all of its parts")
+                raise ModelError(f"{self.place_of(name)}: {what}; give the queues of all parts the same length")
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):
@@ -425,7 +424,8 @@ def _bytes_outside(low: int, high: int) -> bytes:
 
 
 class Meanings(Protocol):
-    """The part of an instance that a state needs: fields, records, entries of the configuration, and domains."""
+    """The part of `Instance` that a state needs: it gives the names in a model's functions (fields, records, entries of
+    the configuration, domains) their meanings."""
 
     @property
     def layouts(self) -> Mapping[str, FieldLayout]:
@@ -443,10 +443,8 @@ class Meanings(Protocol):
 
 
 class State:
-    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
-
-    Raises ModelError for an index outside a field, and for a written value outside the field's range.
-    """
+    """The object `s` in the functions of a model: its attributes are the fields and the configuration entries. Raises
+    ModelError for an index outside a field, and for a written value outside the field's range."""
 
     __slots__ = ("_cells", "_instance")
     _cells: list[int]
@@ -477,14 +475,14 @@ class State:
 
 
 def parts_of(state: State) -> tuple[Meanings, list[int]]:
-    """Return the instance of a state, and the list of the state's cells, which can be written. This is not a method,
-    because the attributes of a state are the model's names."""
+    """Return the instance of a state, and the list of the state's cells; changes of the list change the state. This is
+    a function and not a method, because the attributes of a state are the names of the model's fields."""
     return state._instance, state._cells  # noqa: SLF001
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class _ArrayView:
-    """An array field with fewer indices than it needs: the whole field, or one of its rows."""
+    """A field with fewer indices than it has, as `s.epoch` in `s.epoch[r]`: the whole array, or a part of it."""
 
     _cells: list[int]
     _layout: FieldLayout
@@ -509,7 +507,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """Return a field after its first `depth` indices: a value, a set, a queue, or a row of these."""
+    """Return a field with its first `depth` indices: a value, a set, a queue, or an array of these."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -536,8 +534,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
-    """A set of numbers from 0 to size-1 in a state. Cell i of `row` says whether the set contains i. Comparisons are
-    those of Python's sets."""
+    """A set of numbers in 0..size-1 in a state: `row[i]` is true if it contains i. Sets compare like Python's sets."""
 
     row: Any
     size: int
@@ -580,8 +577,8 @@ class SetView(AbstractSet[int]):
 
 @dataclass(slots=True, eq=False, repr=False)
 class QueueView:
-    """A queue of at most `size` numbers in a state. The cells after the last element hold the filler, a number below
-    all elements."""
+    """A queue of at most `size` numbers in a state: `row[i]` is the element at place i. The places after the last
+    element hold the filler, a number below all elements."""
 
     row: Any
     size: int
@@ -628,8 +625,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset that an action gets as a parameter: `chosen[element]` and `element in chosen` say whether it contains an
-    element."""
+    """A subset as an argument of an action; `chosen[element]` and `element in chosen` say whether it has an element."""
 
     __slots__ = ()
 
@@ -651,7 +647,8 @@ class Members(SetView):
 
 
 class RecordView:
-    """A field of records with some or all of its indices; `parts` are the names of the records' parts."""
+    """A field of records with some or all of its indices, as `s.broker[r]` in `s.broker[r].role`. `parts` has the names
+    of the parts of each record."""
 
     __slots__ = ("_indices", "_name", "_parts", "_state")
     _state: Any

@@ -1,4 +1,4 @@
-"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print."""
+"""Messages to the user: exceptions with a message of one line, cures for unknown names, and text for terminals."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _without_digits(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with control characters as `\x1b`, and marks that change the writing direction as `\u202e`."""
+    r"""Return the text with each unprintable character, such as a control character, as its code: `\x1b`, `\u202e`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
 def escaped_lines(text: str) -> str:
-    """Return the text with escaped characters as in `escaped`, but keep its line breaks."""
+    """Return the text with unprintable characters as in `escaped`, but with its line breaks."""
     return "\n".join(map(escaped, text.split("\n")))

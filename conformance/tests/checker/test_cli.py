@@ -524,7 +524,7 @@ BAD = {
         "published has no protocol kip_321; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try,"
         " kip_320"
     ),
-    "kafak": "no model kafak; did you mean kafka?, or give a file: check FILE.py",
+    "kafak": "no model kafak; did you mean kafka? (for a model in a file: check FILE.py)",
     "published/kip_102": f"no model published/kip_102; there are: {MODELS}",
     "published/kip_320_first_tri": (
         "no model published/kip_320_first_tri; did you mean published/kip_320_first_try?"
@@ -542,7 +542,7 @@ BAD = {
     "--acs all": "there is no option --acs; did you mean --acks?",
     "published --boud 3": "there is no option --boud; did you mean --bound?",
     "sweep --vari acks=0,1": "there is no option --vari; did you mean --vary?",
-    "zzz": f"no model zzz; there are: {MODELS}, or give a file: check FILE.py",
+    "zzz": f"no model zzz; there are: {MODELS} (for a model in a file: check FILE.py)",
     "published/": (
         "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try,"
         " kip_320"

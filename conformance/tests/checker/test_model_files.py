@@ -276,7 +276,8 @@ def test_an_error_while_loading_is_refused_with_file_and_line(check, statement, 
             "    s.owner = p\n",
             "    s.owner = p + 1\n",
             "def process_enters",
-            "process_enters 1: 2 is written to owner, whose values are -1..1; guard the step, or widen the field",
+            "process_enters 1: 2 is written to owner, whose values are -1..1;"
+            " guard the step, or widen the field's range",
             2,
         ),
         (
@@ -346,7 +347,7 @@ def test_a_domain_of_negative_size_is_refused(check):
         ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
         ("--switch STEAL=on", "model has no switch STEAL; leave it out"),
         ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
-        ("--protocol 1", "model has no protocol 1: it has only one; leave --protocol out"),
+        ("--protocol 1", "model has no protocol 1: it has only one protocol; leave --protocol out"),
     ],
 )
 def test_bad_words_beside_a_model(check, words, says):

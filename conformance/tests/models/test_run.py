@@ -252,7 +252,7 @@ def test_a_step_that_leaves_a_range_names_the_position(
 @pytest.mark.parametrize("value", [4, -2])
 def test_a_written_value_names_its_range_and_the_cure(instance: Instance, value: int) -> None:
     state = run.State(instance, start(instance))
-    says = f"{value} is written to count, whose values are -1..3; guard the step, or widen the field"
+    says = f"{value} is written to count, whose values are -1..3; guard the step, or widen the field's range"
     with pytest.raises(ModelError, match=exactly(says)):
         state.count[0] = value
     assert state.cells == start(instance)
@@ -475,7 +475,7 @@ def test_a_configuration_never_changes(instance: Instance) -> None:
             "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320",
         ),
         ("published", "kip_32", "published has no protocol kip_32; there are: truncate_to_high_watermark, kip_101, "),
-        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it has only one;"),
+        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it has only one protocol;"),
     ],
 )
 def test_no_such_protocol(name: str, protocol: str | None, says: str) -> None:
@@ -548,7 +548,7 @@ def test_initial_states_keep_their_order_without_duplicates(tmp_path: Path) -> N
         ("return None", "'NoneType' object is not iterable"),
         ("raise ValueError('two\\nlines')\nyield {}", "ValueError: two lines"),
         ("yield {'count': [0] * configuration.node}", "the configuration has no node; did you mean nodes?"),
-        ("if False:\n    yield {}", "this configuration has no initial state; make @initial yield one"),
+        ("if False:\n    yield {}", "this configuration has no initial state; let @initial yield a state"),
     ],
 )
 def test_a_wrong_initial_state_is_one_line(tmp_path: Path, body: str, says: str) -> None:

@@ -79,14 +79,14 @@ class DeclarationError(Exception):
 
 
 def plain(value: object) -> int | bool | None:
-    """Return a whole number or a truth value as a plain number; None for any other object."""
+    """Return a whole number (also a member of an IntEnum) as an `int`, a truth value unchanged, else None."""
     if isinstance(value, bool):
         return value
     return int.__int__(value) if issubclass(type(value), int) else None  # type: ignore[arg-type]
 
 
 def number(value: int) -> int:
-    """Return a whole number or a truth value as a plain number. Raises TypeError for any other object."""
+    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError otherwise."""
     return int.__int__(value)
 
 
@@ -115,14 +115,14 @@ def bytes_of(low: int, high: int) -> int:
 
 
 def size_of(size: int | str | Callable[[Any], int], configuration: Any) -> int:
-    """Return the number that `size` means under `configuration`."""
+    """Return the value of a size that is a number, the name of an entry, or a function of the configuration."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
 
 
 def shortened(text: str) -> str:
-    """Return the text in one line, shortened in the middle if it is long."""
+    """Return the text in one line; of a text longer than LONGEST_CODE, the middle is left out."""
     text = " ".join(text.split())
     half = LONGEST_CODE // 2 - 3
     return text if len(text) <= LONGEST_CODE else f"{text[:half]} ... {text[-half:]}"
@@ -139,8 +139,8 @@ def shown(argument: object) -> str:
 
 
 def not_taken(where: str, argument: object, takes: str) -> DeclarationError:
-    """Return the error for an invalid argument of a declaration. `where` is the declaration's text, such as
-    `Set(of={})`, and `takes` says what the argument can be."""
+    """Return the error for an invalid argument of a declaration. `where` is the declaration with `{}` in place of the
+    argument, as in `Set(of={})`; `takes` describes the valid arguments."""
     what, cure = " is not possible", f"give {takes}"
     example = getattr(argument, "example", None)  # of a set or queue, or of the class
     if isinstance(example, str) and isinstance(argument, type):
@@ -167,7 +167,7 @@ def all_named(kind: Any, unnamed: Sequence[object], **named: object) -> None:
 
 
 def refuse_as_optional(values: Any) -> None:
-    """Raise DeclarationError if `optional(...)` cannot be applied to these values of a cell."""
+    """Raise DeclarationError for values to which `optional(...)` cannot add NONE (-1), such as truth values."""
     what, cure = "", "use an IntEnum with a member that means 'none'"
     if values.names is not None:
         what, cure = "takes no IntEnum", f"give {values.names.__name__} a member that means 'none'"
@@ -182,27 +182,27 @@ def refuse_as_optional(values: Any) -> None:
 
 
 def filler_below(element: Any) -> int:
-    """Return the filler of a queue's empty places: the number below all values of an element. Raises DeclarationError
-    if no cell can hold this number."""
+    """Return the filler, which marks an empty place of a queue: the least value of an element, minus 1. Raises
+    DeclarationError if the least value is not a constant, or if the filler takes more than 32 bits."""
     low = plain(element.low)
     if low is None:
         what = f"Queue(of={element}): the values do not begin with a number"
-        raise DeclarationError(f"{what}; write them as in between(0, 5)")
+        raise DeclarationError(f"{what}; declare the values of an element as in between(0, 5)")
     if low <= CELL_LOW:
-        what = f"Queue(of={element}): a queue needs a number below its elements"
-        raise DeclarationError(f"{what}; let them begin at {CELL_LOW + 1} or above")
+        what = f"Queue(of={element}): a queue needs a number below its elements for empty places"
+        raise DeclarationError(f"{what}; let the elements begin at {CELL_LOW + 1} or above")
     return low - 1
 
 
 def declared_in(holder: type) -> dict[str, Any]:
-    """Return the declarations of a class by name, those of base classes first. A class may redeclare what a base class
-    has."""
+    """Return the attributes of a class by name, those of base classes first. An attribute replaces the attribute of the
+    same name in a base class."""
     return {name: value for kind in reversed(holder.__mro__) for name, value in vars(kind).items()}
 
 
 def checked_size(name: str, size: Any, least: int | None = None) -> Any:
-    """Return `size` if it is a number, perhaps one that depends on the configuration, and not below `least`. Raises
-    DeclarationError for anything else; `name` is the argument's name in the message."""
+    """Return `size` unchanged if it is a `Size` (a number, an entry's name, a function) and no number below `least`.
+    Raises DeclarationError otherwise; the message calls the argument `name`."""
     constant = plain(size)
     if constant is None and not isinstance(size, str) and (isinstance(size, type) or not callable(size)):
         cure = "give a whole number, the name of a configuration entry, or a function of the configuration"
@@ -213,8 +213,8 @@ def checked_size(name: str, size: Any, least: int | None = None) -> Any:
 
 
 def checked_number(name: str, value: Any, cure: str) -> int:
-    """Return a whole number or a truth value of a declaration as a plain number. Raises DeclarationError for any other
-    `value`."""
+    """Return a whole number or a truth value as an `int`. For any other `value`, raises DeclarationError, which names
+    the argument (`name`) and ends with `cure`."""
     plain_number = plain(value)
     if plain_number is None:
         raise DeclarationError(f"{name}={shown(value)} is no whole number; {cure}")
@@ -303,17 +303,15 @@ def bound(
     is_open: bool = False,
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
-    text, and `option` the option on the command line. With `is_open`, proofs for every length leave the value
-    unspecified, as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
+    the bound, as it does for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, most: int | None = None, shapes: bool = False, option: str | None = None) -> Any:
-    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
-
-    A budget is a run-time value like a setting, from 0 to `most` (127 if `most` is None). If `shapes` is true, the
-    budget determines the layout of states like a bound, and `most=None` permits any size.
-    """
+    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets. A
+    budget is a run-time value like a setting, from 0 to `most` (127 if `most` is None). If `shapes` is true, the budget
+    determines the layout of states like a bound, and `most=None` permits any size."""
     most = MOST_BY_DEFAULT if most is None and not shapes else most
     return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
 
@@ -329,32 +327,27 @@ def setting(
     shapes: bool = False,
 ) -> Any:
     """Declare an entry that is set at run time: a number from `least` to `most`, or a member of the enumeration
-    `values`; with `values=bool`, on or off.
-
-    If `shapes` is true, the setting determines the layout of states like a bound. `says` and `option` are as for
-    `bound`.
-    """
+    `values`; with `values=bool`, on or off. If `shapes` is true, the setting determines the layout of states like a
+    bound. `says` and `option` are as for `bound`."""
     if values is bool:
         least, most = 0, 1
     elif values is not None:
         if not isinstance(values, type) or not issubclass(values, IntEnum):
             what = f"setting(values={shown(values)}): a setting is a number or a member of an IntEnum"
-            raise DeclarationError(f"{what}; give the IntEnum, or least= and most= for numbers")
+            raise DeclarationError(f"{what}; give values= an IntEnum, or leave values= out and give least= and most=")
         least, most = ends_of(values)
     return Entry(default, says, shapes, values, least, most, option, is_open=not shapes)
 
 
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
-    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
-
-    A switch is a run-time value, unless it `shapes` the state like a bound. Then each of its values has its own kernel,
-    without the actions and fields that only other values need.
-    """
+    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`. A
+    switch is a run-time value, unless `shapes` is true: then it determines the layout of states like a bound, and the
+    model is compiled anew for each value of the switch, without the actions and fields that this value never uses."""
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
     if not isinstance(default, IntEnum):
         what = f"switch({shown(default)}): a switch is on or off, or a member of an IntEnum"
-        raise DeclarationError(f"{what}; give True, False or a member")
+        raise DeclarationError(f"{what}; give True, False or a member of an IntEnum")
     kind = type(default)
     return Entry(default, says, shapes, kind, *ends_of(kind), None, is_switch=True)
 
@@ -377,14 +370,14 @@ def require(condition: object) -> None:
 
 
 class _Elements(type):
-    """The type of all domains. The elements of a domain depend on the configuration, so only the functions of a model
-    can use them."""
+    """The metaclass of all domains. The elements of a domain depend on the configuration, so a model's file can go
+    through them only in actions and properties, and not while the file is loaded."""
 
     def __iter__(cls) -> Iterator[int]:
         raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
 
     def __len__(cls) -> int:
-        raise DeclarationError(f"{cls.__name__} has a size only in actions and properties; use the configuration here")
+        raise DeclarationError(f"{cls.__name__} has a size only in actions and properties; use its configuration entry")
 
     def __bool__(cls) -> bool:
         return True
@@ -395,8 +388,8 @@ class Domain(metaclass=_Elements):
 
     `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... In actions
     and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
-    `symmetric=True`, `check MODEL` visits only one of the states that differ only in the names of elements; a model
-    that treats elements differently is then refused.
+    `symmetric=True`, `check MODEL` visits one state of each group of states that are equal up to a renaming of the
+    elements (TLC's SYMMETRY); a model whose functions treat two elements differently is refused.
     """
 
     size: ClassVar[Size]
@@ -425,8 +418,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of a domain's last element, as the end of a range of values. The number depends on the
-    configuration."""
+    """The number of a domain's last element, the upper end of a range of values. It is a function, because the number
+    depends on the configuration."""
 
     domain: type[Domain]
 
@@ -448,8 +441,8 @@ def optional(values: type[Domain] | Values) -> Values:
 
 
 def as_values(values: Any, where: str = "field(values={})", takes: str = VALUES) -> Values:
-    """Return the values of a cell that a domain or an enumeration declares; `Values` are returned unchanged. Raises
-    DeclarationError for anything else: the message has `where`, the text of the declaration, and what it `takes`."""
+    """Return the values of a cell that is declared with a domain, an enumeration or `Values`. Raises DeclarationError
+    for any other argument; `where` and `takes` are as for `not_taken`."""
     if isinstance(values, Values):
         return values
     if isinstance(values, type) and issubclass(values, Domain):
@@ -467,10 +460,8 @@ _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Set:
-    """A field's contents: a set of elements of a domain, or of members of an IntEnum that are numbered from 0.
-
-    A set has one cell for each element of its domain.
-    """
+    """A field's contents: a set of elements of a domain, or of members of an IntEnum that are numbered from 0. A set
+    has one cell for each element of its domain."""
 
     word: ClassVar[str] = "set"
     example: ClassVar[str] = "Set(of=Node)"
@@ -485,13 +476,13 @@ class Set:
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
             raise not_taken("Set(of={})", of, "a domain or an IntEnum, as in: class Number(Domain, size=4)")
         if issubclass(of, IntEnum) and ends_of(of)[0] != 0:
-            raise DeclarationError(f"Set(of={of.__name__}): the members are not numbered 0, 1, 2, ...; number them so")
+            raise DeclarationError(f"Set(of={of.__name__}): the least member is not 0; number the members 0, 1, 2, ...")
         object.__setattr__(self, "of", of)
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the last index of a field that holds these sets. For an enumeration, it is the same domain each
-        time."""
+        """The domain of the elements, which is the last index of a field that holds such sets. All sets of members of
+        one enumeration share one domain."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
             size = ends_of(self.of)[1] + 1
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
@@ -502,14 +493,15 @@ class Set:
 
     @property
     def element(self) -> Values:
-        """The values that an element of the set can have."""
+        """The values that one element of such a set can have."""
         return as_values(self.of)
 
     def __repr__(self) -> str:
         return "Set(...)"
 
     def cells(self, members: Any, size: int) -> list[Any]:
-        """Return the cells of the set of the numbers `members`. Raises ValueError if `members` is not such a set."""
+        """Return a Python set of numbers as `size` cells: cell i is true if the set contains i. Raises ValueError if
+        `members` is no set, or has an element outside 0..size-1."""
         if not isinstance(members, set | frozenset):
             raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
         elements = {int.__int__(member) if isinstance(member, int) else -1 for member in members}
@@ -518,21 +510,19 @@ class Set:
         return [element in elements for element in range(size)]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """Return the set with these cells as a Python object."""
+        """Return the set whose cells are given, as a frozenset of numbers."""
         return frozenset(self.elements(cells))
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """Return the elements of the set with these cells."""
+        """Return the elements of the set whose cells are given, in ascending order."""
         return [element for element, is_in in enumerate(cells) if is_in]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
-    """A field's contents: a queue of at most `most` elements, each one of the values `of`.
-
-    A queue has one cell for each place; the oldest element is in the first. The places after the last element hold the
-    filler, a number below all elements, so equal queues have equal cells.
-    """
+    """A field's contents: a queue of at most `most` elements, each one of the values `of`. A queue has one cell for
+    each place; the oldest element is in the first. The places after the last element hold the filler, a number below
+    all elements, so equal queues have equal cells."""
 
     word: ClassVar[str] = "queue"
     example: ClassVar[str] = "Queue(of=Node, most=3)"
@@ -553,34 +543,34 @@ class Queue:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the queue's places, which is the last index of a field that holds these queues."""
+        """The domain of the queue's places (0 is the first), which is the last index of a field that holds queues."""
         return types.new_class("Place", (Domain,), {"size": self.most})
 
     @property
     def values(self) -> Values:
-        """The values of each of a queue's cells: an element, or the filler."""
+        """The values that a cell of the queue can hold: those of an element, and the filler."""
         return Values(self.filler, self.element.high)
 
     def __repr__(self) -> str:
         return "Queue(...)"
 
     def cells(self, elements: Any, size: int) -> list[Any]:
-        """Return the cells of the queue with the list `elements`. Raises ValueError if `elements` is not such a
-        list."""
+        """Return the elements, oldest first, followed by fillers up to `size` cells. Raises ValueError if `elements` is
+        no list, is longer than `size`, or contains a value that no element can have."""
         if not isinstance(elements, list | tuple):
             raise ValueError("give a list, the oldest element first")  # noqa: TRY004 - the caller tells the user
         if len(elements) > size:
             raise ValueError(f"give at most {size} elements of the queue")
         if any(not isinstance(element, int) or element <= self.filler for element in elements):
-            raise ValueError(f"give elements of the queue, which are numbers from {self.filler + 1} on")
+            raise ValueError(f"give elements of the queue, which are whole numbers of at least {self.filler + 1}")
         return [*elements, *[self.filler] * (size - len(elements))]
 
     def value(self, cells: Sequence[int]) -> Any:
-        """Return the queue with these cells as a Python object."""
+        """Return the queue whose cells are given, as a list with the oldest element first."""
         return self.elements(cells)
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """Return the elements of the queue with these cells: all cells up to the last one that is not the filler."""
+        """Return the elements of the queue whose cells are given: the cells without the fillers at the end."""
         elements = list(cells)
         while elements and elements[-1] == self.filler:
             elements.pop()
@@ -592,12 +582,13 @@ Contents = Set | Queue
 
 
 class Record:
-    """Fields under one name: with `broker = field(Replica, values=Broker)`, `s.broker[r].role` is a field of Broker."""
+    """The base class of groups of fields. With `class Broker(Record)` and `broker = field(Replica, values=Broker)`,
+    `s.broker[r].role` is the field `role` of broker r."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A declared field that holds records, one for each index, or queues of records."""
+    """A declared field that holds a record, or a queue of records, for each index."""
 
     over: tuple[type[Domain], ...]
     record: type[Record]
@@ -605,7 +596,7 @@ class Group:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The declarations of the record's parts by name, those of base classes first."""
+        """The declared fields of the record by name, those of its base classes first."""
         return {name: part for name, part in declared_in(self.record).items() if isinstance(part, Field | Group)}
 
 
@@ -626,13 +617,13 @@ class Field:
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
-        """The domains of the indices that a model writes. At each combination of indices there is one value, set or
-        queue."""
+        """The domains of the indices in a model's text, as in `s.isr[p]`: those in `over`, without the last domain of a
+        set or queue, whose elements are its cells."""
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """Return the initial value of an array with these sizes, the whole field or a row of it, as nested lists of
-        numbers."""
+        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension; if the
+        first lengths are left out, the result is a part of the array."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -643,10 +634,11 @@ class Field:
 
 
 def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any:
-    """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
-    `initially` the given value (default: 0), or a set, queue or record.
+    """Declare a field of the state: an array indexed by the domains `over` (without domains, a single element). Each
+    element is one of `values`, or a set, a queue or a record.
 
-    A set is empty `initially`, or contains the given numbers, as in `{0, 1}`, or the whole domain, given by its name.
+    `initially` is the initial value of every element, 0 by default. A set is empty by default; for a set, `initially`
+    is a set of numbers, as in `{0, 1}`, or the domain, which stands for all its elements.
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
@@ -656,7 +648,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
     queued = isinstance(values, Queue) and values.record is not None
     if queued or (isinstance(values, type) and issubclass(values, Record)):
         if initially is not None:
-            raise DeclarationError("a field of records has no initially=; declare it for the parts of the record")
+            raise DeclarationError("a field of records takes no initially=; give initially= to the parts of the record")
         return Group(over, values.record, values) if queued else Group(over, values)
     if not isinstance(values, Contents):
         held = as_values(values, takes=f"{VALUES}, Set(...), Queue(...) or a Record")
@@ -665,13 +657,13 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
     axes = (*over, values.axis)
     if isinstance(values, Queue):
         if initially is not None:
-            raise DeclarationError("a queue is empty initially; leave initially= out, and fill it in @initial")
+            raise DeclarationError("a queue is empty initially; leave initially= out, and fill the queue in @initial")
         return Field(axes, values.values, values.filler, values)
     if initially is None or initially is values.of:
         return Field(axes, values.values, int(initially is not None), values)
     if not isinstance(initially, set | frozenset) or any(plain(member) is None for member in initially):
         what = f"a set is initially {shown(initially)}"
-        raise DeclarationError(f"{what}; give a set of numbers, or {values.of.__name__} for all")
+        raise DeclarationError(f"{what}; give initially= a set of numbers, or {values.of.__name__} for all elements")
     return Field(axes, values.values, 0, values, frozenset(map(number, initially)))
 
 
@@ -679,7 +671,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
 
 
 class Kind(Enum):
-    """The kinds of decorated functions."""
+    """The decorators of the language, one of which marks each decorated function."""
 
     ACTION = "action"
     ALWAYS = "always"
@@ -712,8 +704,8 @@ INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
 
 @dataclass(frozen=True)
 class Mark:
-    """The kind and the arguments of a decorator, which it attaches to the decorated function in the attribute
-    `isrcheck`."""
+    """What a decorator attaches to the decorated function, as its attribute `isrcheck`: which decorator it is, and the
+    decorator's arguments."""
 
     kind: Kind
     permitted: Callable[..., Any] | None = None
@@ -728,7 +720,7 @@ class Mark:
 
 
 def mark_of(function: Any) -> Mark | None:
-    """The mark that a decorator attached to `function`, or None."""
+    """Return the mark that a decorator attached to `function`; None if the function has no decorator."""
     try:
         mark = getattr(function, "isrcheck", None)
     except Exception:  # an object of the model's file whose attributes cannot be read
@@ -737,13 +729,13 @@ def mark_of(function: Any) -> Mark | None:
 
 
 def is_marking(function: object) -> bool:
-    """Whether `function` is a decorator of the language: it attaches a mark to a function and returns the function."""
+    """Whether `function` is a decorator of the language, such as `@always`, with or without its arguments."""
     return type(function) is FunctionType and function.__code__.co_filename == _marked.__code__.co_filename
 
 
 def _marked(function: Any, mark: Mark) -> Any:
-    """Attach the mark to the function and return the function; if `function` is None, return a decorator that does
-    so."""
+    """Attach the mark to the function and return the function. If `function` is None, as for a decorator with
+    arguments, return a decorator that attaches the mark."""
     if function is None:
         return lambda function: _marked(function, mark)
     if mark_of(function) is not None:  # a property would silently become a lemma
@@ -757,8 +749,8 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
     combination of values of its parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
-    liveness properties assume that a step of the action is eventually taken if one stays possible (weak fairness);
-    `fair` may also name parameters, for each of whose values this is assumed (`Fairness`).
+    liveness properties assume weak fairness: if steps of the action stay possible, one is eventually taken. If `fair`
+    names parameters of the action, weak fairness is assumed for each of their values separately.
     """
     return _marked(function, Mark(Kind.ACTION, shows=shows, fair=fair))
 
@@ -824,10 +816,11 @@ states of the loop in which the property is false.
 """
 
 always_eventually = _liveness(Kind.ALWAYS_EVENTUALLY)
-"""Mark a predicate that every behaviour makes true again and again: []<>P. The rest is as for `eventually`."""
+"""Mark a predicate P that every behaviour makes true again and again: []<>P. The arguments are as for `eventually`."""
 
 eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
-"""Mark a predicate that every behaviour eventually makes true for ever: <>[]P. The rest is as for `eventually`."""
+"""Mark a predicate P that every behaviour eventually makes true for ever: <>[]P; the arguments are as for
+`eventually`."""
 
 
 def leads_to(
@@ -838,11 +831,9 @@ def leads_to(
     applies: Callable[[Any], bool] | None = None,
     fair: Any = None,
 ) -> Any:
-    """Mark a predicate that every behaviour makes true after the premise `when`, a function of the state, is true: when
-    ~> P.
-
-    The predicate may be true already in the state in which the premise is true. The rest is as for `eventually`.
-    """
+    """Mark a predicate P that becomes true after each state in which the premise `when`, a function of the state, is
+    true: `when ~> P` in TLA+. P may be true already in the state of the premise. Fairness, counterexample and
+    `permitted` are as for `eventually`."""
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
         raise DeclarationError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
@@ -860,10 +851,10 @@ properties.
 def initial(function: Any) -> Any:
     """Mark a function that makes initial states, in one of two forms.
 
-    A function of `s` is in the modelling language and follows the rules of an action: each combination of values of its
-    parameters with which it is enabled makes one initial state of the default state, in which every field has its
-    declared initial value. Their order is that of the arguments; a repeated state does not count again. A model may
-    have several such functions, one after the other.
+    A function of `s` is in the modelling language and follows the rules of an action. It starts from the default state,
+    in which every field has its declared initial value, and makes one initial state for each combination of arguments
+    for which its guards are true, in the order of the arguments. A repeated state does not count again. A model may
+    have several of these functions; their initial states follow one another.
 
     A function of the configuration is plain Python outside the language, and yields dictionaries {field: value}: it is
     evaluated once. Arrays are nested lists; a missing field keeps its declared initial value.
@@ -874,27 +865,20 @@ def initial(function: Any) -> Any:
 
 
 def terminal(function: Any) -> Any:
-    """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock.
-
-    A model may declare several predicates; one true predicate is enough. They are evaluated only in states without a
-    step.
-    """
+    """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock. A model
+    may declare several predicates; one true predicate is enough. They are evaluated only in states without a step."""
     return _marked(function, Mark(Kind.TERMINAL))
 
 
 def constraint(function: Any) -> Any:
-    """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT).
-
-    A model may declare several predicates; all must be true. Initial states outside the constraint are dropped.
-    """
+    """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT). A model
+    may declare several predicates; all must be true. Initial states outside the constraint are dropped."""
     return _marked(function, Mark(Kind.CONSTRAINT))
 
 
 def contradiction(function: Any) -> Any:
-    """Mark a predicate that is true for impossible configurations; its docstring is the error message.
-
-    The predicate is plain Python outside the modelling language, evaluated before the search starts.
-    """
+    """Mark a predicate that is true for impossible configurations; its docstring is the error message. The predicate is
+    plain Python outside the modelling language, evaluated before the search starts."""
     return _marked(function, Mark(Kind.CONTRADICTION))
 
 
@@ -914,21 +898,19 @@ Domains = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WeakFairness:
-    """An entry of a property's `fair=`: actions, as functions or by name (empty: all actions), and the parameters for
-    each of whose values a behaviour is fair separately."""
+    """One fairness assumption as a model's file declares it: actions, as functions or by name (empty: all actions), and
+    the parameters for whose values fairness is assumed separately. The loader makes a `Fairness` of it."""
 
     actions: tuple[Any, ...]
     each: tuple[Any, ...] = ()
 
 
 def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness:
-    """Declare that a step of these actions is eventually taken, if one of them stays possible: WF_vars(A \\/ B).
-
-    `each` names parameters of the actions: fairness is then declared for each of their values separately, as in
-    \\A p : WF_vars(A(p)). An action is given as its function or by its name.
-    """
+    """Declare that a step of these actions is eventually taken if such steps stay possible: WF_vars(A \\/ B). `each`
+    names parameters of the actions: fairness is then declared for each of their values separately, as in \\A p :
+    WF_vars(A(p)). An action is given as its function or by its name."""
     if not actions:
-        raise DeclarationError("weak_fairness() names no action; name one, or write any_action for all of them")
+        raise DeclarationError("weak_fairness() names no action; name an action, or write any_action for all actions")
     return WeakFairness(actions, names_of(each))
 
 
@@ -937,7 +919,7 @@ any_action = WeakFairness(())
 
 
 def names_of(each: Any) -> tuple[Any, ...]:
-    """Return the names of parameters as a tuple; `each` is one name or several."""
+    """Return one name of a parameter, or a list of names, as a tuple."""
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)
@@ -945,7 +927,8 @@ def names_of(each: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Weak fairness to a disjunction of actions (their names; empty: all) for each value of the parameters `each`."""
+    """Weak fairness to the disjunction of the named actions (empty: all actions), for each value of the parameters
+    `each` separately: \\A p : WF_vars(A(p) \\/ B(p))."""
 
     actions: tuple[str, ...]
     each: tuple[str, ...] = ()
@@ -954,10 +937,11 @@ class Fairness:
 def checked(
     fair: Any, where: str, names: Mapping[Any, str], actions: Mapping[str, Domains], cure: Callable[[str], str]
 ) -> tuple[Fairness, ...]:
-    """Return the `fair=` of a property, checked. Raises LanguageError that begins with `where`.
+    """Return the fairness assumptions that a property declares with `fair=`. If an action or a parameter in them does
+    not exist, raises LanguageError, whose message begins with `where`.
 
-    `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action, and
-    `cure` answers an unknown name.
+    `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action by
+    name, and `cure` returns the end of the message about an unknown action.
     """
     fairness = []
     for entry in fair if isinstance(fair, list | tuple) else [fair]:
@@ -975,8 +959,8 @@ def checked(
 
 
 def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
-    """Return the `fair=` of an action, checked: True, or the parameters for each of whose values it is fair. Raises
-    LanguageError that begins with `where`."""
+    """Return the fairness assumption that an action declares with `fair=`; an empty tuple for fair=False. For an
+    unknown parameter, raises LanguageError, whose message begins with `where`."""
     if fair is False:
         return ()
     each = () if fair is True else names_of(fair)
@@ -994,4 +978,4 @@ def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Do
             first = next(iter(actions))
             if domains[name] is not actions[first][name]:
                 what = f"fair= is for each {name}, whose domain is not the same in {first} and {action}"
-                raise LanguageError(f"{where}: {what}; give both the same domain")
+                raise LanguageError(f"{where}: {what}; give the parameter the same domain in both actions")

@@ -1,10 +1,10 @@
 """The closed list of the modelling language: what a function of a model can contain, and what is refused instead.
 
-The rows of `CONSTRUCTS` are the constructs with their meaning, their errors and the nodes that they become, those of
-`REFUSALS` the forms of Python that the language does not have, and those of `LIMITS` the limits on size. The tests
-check that the reader accepts and refuses what each row says, and that nothing of Python's grammar is missing. The
-tables of docs/language.md are made of the rows, and the fuzzer has to write every construct. The examples are about
-`MODEL`: `r` and `p` are parameters that are replicas, and `chosen` is one that is a set of replicas.
+`CONSTRUCTS` lists the constructs with their meaning, their errors and the nodes that they become; `REFUSALS` lists the
+forms of Python that the language does not have, and `LIMITS` the limits on size. The tests check that the reader
+accepts and refuses the examples of every entry, and that the entries cover Python's whole grammar. The tables of
+docs/language.md are made of the entries, and the fuzzer has to write every construct. The examples are about `MODEL`:
+the parameters `r` and `p` are replicas, and the parameter `chosen` is a set of replicas.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def replica_restarts(s, replica: Replica):
 
 
 class Place(Enum):
-    """The place in a model at which an example stands."""
+    """Where in `MODEL` an example of a construct is inserted."""
 
     ACTION = "the statements of an action"
     HELPER = "the statements of a helper that returns a value"
@@ -81,7 +81,7 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Construct:
-    """One construct of the language."""
+    """A construct of the language, such as `s.isr.add(r)`: a row of a table in docs/language.md."""
 
     examples: tuple[str, ...]
     """The construct as it is written, in each of its forms."""
@@ -433,7 +433,7 @@ REFUSALS = (
     Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), EXPRESSIONS_ARE),
     Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), EXPRESSIONS_ARE),
     Refusal(("return", "return True"), "guard with require(...), or use if/else"),
-    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put these statements after the loop"),
+    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put the statements of the `else` after the loop"),
     Refusal(
         ("for e in (1, 2):\n    pass", "for e in range(0, 4, 2):\n    pass"),
         "go through range(n), range(m, n), a domain or a set",
@@ -452,7 +452,7 @@ REFUSALS = (
     Refusal(("a = 0 <= r in (0, 1)",), "write `in` as a comparison of its own, in brackets"),
     Refusal(('a = "text"', "a = 1.5", "a = None"), "use whole numbers and truth values"),
     Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
-    Refusal(("a = s.epoch",), "write every index: there are no slices and no rows"),
+    Refusal(("a = s.epoch",), "write every index: the language has no slices and no parts of arrays"),
     Refusal(("a = abs(s.epoch[r])", "print(r)"), "of Python's own functions, use only min, max, all, any, sum, len"),
     Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
     Refusal(
@@ -466,7 +466,7 @@ REFUSALS = (
     Refusal(("require(s.is_up[r])",), "return a truth value, and call require(...) in the action", _HELPER),
     Refusal(("return",), "use if/else in place of `return` in a helper that writes", _HELPER),
     Refusal(("taken", "taken + 1 > 1"), "compare `taken` with an action: taken == name", _STEP),
-    Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
+    Refusal(("taken == 1",), "write `taken == NAME`, with an action's name", _STEP),
     Refusal(("a = later",), "define the name in the module, or assign it on every path to this line"),
     Refusal(("a += 1",), "give the local a value before += or -="),
     Refusal(
@@ -482,14 +482,14 @@ REFUSALS = (
         "give the value for that case: max((... for x in range(n) if ...), default=0)",
     ),
     Refusal(("require(s.isr == 0)",), "compare the set with another set of the same domain, or use len(...) and `in`"),
-    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes"),
+    Refusal(("is_ahead(s, r, p)",), "use the value, or call a helper that writes to the state"),
     Refusal(("a = fence(s, r)",), "call the helper as a statement of its own"),
 )
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on the size of a function."""
+    """A limit on a function: `of` names the limited quantity, such as the terms of a sum, and `most` is the limit."""
 
     of: str
     most: int

@@ -37,14 +37,15 @@ _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
 
 
 def of_routine(routine: Routine) -> str:
-    """Return the digest of what a function does."""
+    """Return the digest of a function, which depends on its routine and on the routines that it calls."""
     if routine not in _digests:
         _digests[routine] = hashlib.sha256("\0".join(_words(routine)).encode()).hexdigest()
     return _digests[routine]
 
 
 def _words(routine: Routine) -> list[str]:
-    """Return a routine as words, each node before its parts. A variable is named by the order of first appearance."""
+    """Return a routine as a list of words, each node before its parts. A variable is written as its number in the order
+    of first appearance."""
     numbers = {variable: number for number, variable in enumerate(routine.parameters)}
     words = [json.dumps([[parameter.role.name, domain(parameter.domain)] for parameter in routine.parameters])]
     waiting: list[Any] = [routine.body]
@@ -68,7 +69,7 @@ def _words(routine: Routine) -> list[str]:
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a node, the last one first; empty if `kind` is not a node."""
+    """Return the names of the fields of a class of nodes, last field first; empty if `kind` is not a class of nodes."""
     parts = fields(kind) if issubclass(kind, Node) else ()
     return tuple(part.name for part in reversed(parts) if part.name not in NOTATION)
 
@@ -87,7 +88,7 @@ def _word(part: object) -> str:
 
 
 def entry(declared: Entry) -> list[Any]:
-    """Return the data of a configuration entry that count in a digest."""
+    """Return the parts of a configuration entry on which digests depend."""
     values = declared.values
     kind = _members(values) if values is not None and issubclass(values, IntEnum) else values is bool
     flags = [declared.is_bound, declared.is_budget, declared.is_open]
@@ -95,7 +96,7 @@ def entry(declared: Entry) -> list[Any]:
 
 
 def field(declared: Field) -> list[Any]:
-    """Return the data of a field of the state that count in a digest."""
+    """Return the parts of a field's declaration on which digests depend."""
     values = declared.values
     ends = [_size(values.low), _size(values.high)]
     kind = None if values.names is None else _members(values.names)
@@ -110,13 +111,13 @@ def field(declared: Field) -> list[Any]:
 
 
 def _members(kind: type[IntEnum]) -> list[Any]:
-    """Return the members of an enumeration, with their spelling on the command line and in traces."""
+    """Return the name, the number, and the spelling (on the command line and in traces) of each member."""
     spelled = {name: str(getattr(member, "spelling", name)) for name, member in kind.__members__.items()}
     return [[name, value, spelled.get(name)] for name, value in members_of(kind).items()]
 
 
 def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
-    """Return the data of a domain, or of the subsets of a domain, that count in a digest."""
+    """Return the parts of a domain, or of the subsets of a domain, on which digests depend."""
     if declared is None:
         return None
     if issubclass(declared, Subset):

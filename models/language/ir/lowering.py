@@ -31,8 +31,8 @@ def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
-    """Return an upper estimate of the number of nodes of the statements in the core, where an operand of a queue or a
-    set may occur twice."""
+    """Return an upper estimate of the number of nodes in the core of the statements. In the core, an operand of an
+    operation on a queue or set may occur twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
         match node:
@@ -46,12 +46,12 @@ def size_of_core(written: Iterable[ir.Statement]) -> int:
 
 
 def elements_of(domain: type[Domain], span: ir.Span) -> ir.Range:
-    """Return the range of the numbers of a domain's elements."""
+    """Return the range 0..size-1 of a domain's elements, as a node."""
     return ir.Range(ir.Constant(0, span=span), ir.Size(domain, span=span), span=span)
 
 
 def lowered_expression(expression: ir.Expression) -> ir.Expression:
-    """Return the core of an expression."""
+    """Return the core of an expression: the expression with reads of cells in place of sets and queues."""
     return _Lowering((), ()).core(expression)
 
 
@@ -72,8 +72,7 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------------------ expressions
 
     def core(self, node: N) -> N:
-        """Return the core of an expression, of a part of a statement, or of a statement that consists of
-        expressions."""
+        """Return the core of an expression, of a part of a statement, or of a statement without statements in it."""
         return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
@@ -166,7 +165,8 @@ class _Lowering:
         return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
-        """Return the statements of the core; those that must run first are appended to `before`."""
+        """Return the statements of the core for a change of a set or queue. Assignments that must run before them are
+        appended to `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
@@ -203,15 +203,16 @@ class _Lowering:
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Collection:
-        """Return the collection with indices that keep their values while the state and `changing` change."""
+        """Return the collection with fixed indices, which keep their values even if the state or a variable of
+        `changing` changes. The assignments of these values to locals are appended to `before`."""
         indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
         return replace(collection, indices=indices)
 
     def _kept(
         self, value: ir.Expression, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Expression:
-        """Return an expression with the value that `value` has now. If the value may change, an assignment that keeps
-        it is appended to `before`."""
+        """Return an expression with the present value of `value`. If later statements may change the value, an
+        assignment of the value to a new local is appended to `before`, and the expression is the local."""
         match value:
             case ir.Constant():
                 return value
@@ -256,7 +257,8 @@ def copied(node: N) -> N:
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
-    """Return the cell of a set's element or of a queue's place; for a subset, the test whether it has the element."""
+    """Return the cell of an element of a set, or of a place of a queue. A subset that is a parameter has no cells: for
+    it, return the test whether it contains the element."""
     index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
     if not collection.field:
         return ir.Element(collection.holder, index, span=span)
@@ -297,6 +299,7 @@ def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.
 
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
-    """Return `place` as an expression that is an index outside the array if the queue has no element there."""
+    """Return an expression whose value is `place` if the queue has an element there, and otherwise an index outside the
+    array."""
     option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

@@ -1,10 +1,10 @@
 """The nodes of the representation: a closed list of expressions and statements.
 
 models/language/reading makes a `Routine`, the representation of one function, of the nodes. A name is resolved once: a
-variable is an object, and two variables of one name are two objects. Fields and entries are named by text, because a
-model has one state and one configuration. Nodes are compared by identity, so that an analysis can keep what it finds by
-node. The meaning of each node is that of the Python from which it is made (models/language/interpreter.py has it in a
-few lines); expressions have no effect.
+variable is an object, and two variables of the same name are two objects. Fields and configuration entries are named by
+text, because a model has one state and one configuration. Nodes are compared by identity, so they can be the keys of an
+analysis' results. The meaning of a node is that of the Python from which it is made (models/language/interpreter.py has
+it in a few lines); an expression changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.models.language.declarations import Domain, Mark, Subset, shortene
 
 
 class Source(ABC):
-    """The source of a text: a file, or an expression that a user typed."""
+    """The text of which nodes are made: a file, or an expression that a user typed."""
 
     path: str
 
@@ -47,12 +47,12 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The text at the place, in one line and without comments."""
+        """The node's text, in one line and without comments."""
         return self.source.spelled(self)
 
     @property
     def shown(self) -> str:
-        """The text at the place, shortened for a message."""
+        """The node's text, shortened for a message."""
         return shortened(self.text)
 
 
@@ -67,8 +67,8 @@ class Role(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A parameter, a local, or the variable of a loop or a generator. As in Python, each name that a function assigns
-    is one variable of the function, and the variables of a generator are its own."""
+    """A parameter, a local, or the variable of a loop or a generator. As in Python, a name that a function assigns is
+    one variable in the whole function, but the variable of a generator exists only in the generator."""
 
     name: str
     role: Role = Role.NUMBER
@@ -95,7 +95,7 @@ class Node:
 
 
 class Constant(Node):
-    """A number or a truth value, written as such, as a member of an enumeration, or as a name of the module."""
+    """A number or a truth value: a literal, a member of an enumeration, or the name of a constant of the module."""
 
     value: int
     enumeration: type[IntEnum] | None = None
@@ -135,7 +135,7 @@ class Element(Node):
 
 
 class IsTaken(Node):
-    """Whether the step took this action."""
+    """Whether the taken step is a step of this action."""
 
     taken: Variable
     action: str
@@ -148,19 +148,21 @@ class Not(Node):
 
 
 class And(Node):
-    """The first part that is 0, else the last; the parts after it are not evaluated."""
+    """The value of the first part that is 0 (false), else of the last part. The parts after the first 0 are not
+    evaluated."""
 
     parts: tuple[Expression, ...]
 
 
 class Or(Node):
-    """The first part that is not 0, else the last; the parts after it are not evaluated."""
+    """The value of the first part that is not 0 (true), else of the last part. The parts after the first true part are
+    not evaluated."""
 
     parts: tuple[Expression, ...]
 
 
 class Sign(Enum):
-    """A comparison of two numbers."""
+    """The sign of a comparison."""
 
     EQUAL = "=="
     NOT_EQUAL = "!="
@@ -179,22 +181,22 @@ class Compare(Node):
 
 
 class Link(Node):
-    """A number of a chain, and how the number before it has to compare with it."""
+    """One comparison of a `Chain`: its sign, and the number at the right of the sign."""
 
     sign: Sign
     right: Expression
 
 
 class Chain(Node):
-    """Whether each of three or more numbers compares with the next: `a < b < c`. Each is evaluated once; the numbers
-    after a comparison that is false are not evaluated."""
+    """Whether all comparisons of a chain are true: `a < b < c`. Each number is evaluated once; the numbers after a
+    false comparison are not evaluated."""
 
     first: Expression
     links: tuple[Link, ...]
 
 
 class Among(Node):
-    """Whether a number is one of several, all of which are evaluated: `x in (a, b)`."""
+    """Whether a number equals one of the listed numbers, all of which are evaluated: `x in (a, b)`."""
 
     element: Expression
     choices: tuple[Expression, ...]
@@ -207,7 +209,7 @@ class Negative(Node):
 
 
 class Term(Node):
-    """A term of a sum; one `is_subtracted` counts with the other sign."""
+    """A term of a sum: its value is subtracted if `is_subtracted` is true, and otherwise added."""
 
     value: Expression
     is_subtracted: bool
@@ -236,7 +238,7 @@ class Arithmetic(Node):
 
 
 class Option(Node):
-    """A value, and the condition under which it is chosen."""
+    """One alternative of a `Choose`: a condition, and the value that is chosen if the condition is true."""
 
     condition: Expression
     value: Expression
@@ -264,15 +266,15 @@ class Extremum(Node):
 
 
 class Range(Node):
-    """The numbers from `first` to one below `end`, in ascending order."""
+    """The numbers from `first` to `end` - 1, in ascending order."""
 
     first: Expression
     end: Expression
 
 
 class Generator(Node):
-    """A variable that takes the numbers of a range for which all conditions are true. Range and conditions can use the
-    variables of the generators before it, and the conditions its own."""
+    """A variable that takes the numbers of a range for which all conditions are true. The range can use the variables
+    of earlier generators; the conditions can use these and the generator's own variable."""
 
     variable: Variable
     range: Range
@@ -290,9 +292,9 @@ class Gathering(Enum):
 
 
 class Fold(Node):
-    """The values of `body` for all values of the generators' variables, gathered into one. ALL and ANY stop at the
-    first value that decides. LEAST and GREATEST of no value are the `default`, which they have unless the generators
-    always have a value."""
+    """The values of `body` for all values of the generators' variables, combined into one: all, any, sum, min or max.
+    ALL and ANY stop at the first value that decides the result. If there is no value, LEAST and GREATEST are the
+    `default`, which can be left out only if the generators always have a value."""
 
     gathering: Gathering
     generators: tuple[Generator, ...]
@@ -301,7 +303,7 @@ class Fold(Node):
 
 
 class Call(Node):
-    """The call of a helper: the value that it returns or, in the statement `Do`, the call itself."""
+    """The call of a helper. It stands for the helper's value, or is the call of the statement `Do`."""
 
     routine: Routine
     arguments: tuple[Expression, ...]
@@ -313,7 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """Raised if an engine gets a node that only the written form of a function has, instead of the core."""
+    """Raised if an engine reads an operation on a set or queue: engines read `Routine.body`, where these are cells."""
 
 
 class Collection(Node):
@@ -411,21 +413,21 @@ class Store(Node):
 
 
 class Case(Node):
-    """Statements, and the condition under which they are executed."""
+    """One case of a `Branch`: a condition, and the statements that are executed if the condition is true."""
 
     condition: Expression
     body: tuple[Statement, ...]
 
 
 class Branch(Node):
-    """The statements of the first case whose condition is true, else the last ones: `if`, `elif`, `else`."""
+    """Executes the statements of the first case whose condition is true, else `otherwise`: `if`, `elif`, `else`."""
 
     cases: tuple[Case, ...]
     otherwise: tuple[Statement, ...]
 
 
 class Loop(Node):
-    """Statements for each number of a range, which is evaluated once."""
+    """Executes the body for each number of the range. The range is evaluated once, before the first number."""
 
     variable: Variable
     range: Range
@@ -439,7 +441,7 @@ class Require(Node):
 
 
 class Return(Node):
-    """The value of a helper or a property."""
+    """Returns the value of a helper or a property."""
 
     value: Expression
 
@@ -455,8 +457,8 @@ class CollectiveStatement(Node):
 
 
 class SetLoop(CollectiveStatement):
-    """Statements for each element of a set, in ascending order; each element is tested when the loop comes to it.
-    The indices of the set are evaluated once."""
+    """Executes the body for each element of a set, in ascending order. Whether the set contains an element is tested
+    when the loop comes to the element. The indices of the set are evaluated once."""
 
     variable: Variable
     collection: Collection
@@ -479,27 +481,29 @@ class CopySet(CollectiveStatement):
 
 
 class FillSet(CollectiveStatement):
-    """A set gets exactly these elements: `s.isr = {x, y}`, `s.isr = set()`."""
+    """The listed elements become the only elements of a set: `s.isr = {x, y}`, `s.isr = set()`."""
 
     collection: Collection
     elements: tuple[Expression, ...]
 
 
 class Clear(CollectiveStatement):
-    """A set or a queue becomes empty; for a queue of records, the queues of all parts."""
+    """A set or a queue becomes empty. A queue of records is a queue for each part of the record; all become empty."""
 
     collections: tuple[Collection, ...]
 
 
 class Append(CollectiveStatement):
-    """A queue gets a last element; a queue of records, one for each part. A full queue is an error."""
+    """Appends an element to a queue. A record is appended as one value to the queue of each of its parts. A full queue
+    is an error."""
 
     queues: tuple[Collection, ...]
     values: tuple[Expression, ...]
 
 
 class TakeFirst(CollectiveStatement):
-    """A queue loses its first element; the local, if there is one, gets it. An empty queue is an error."""
+    """Removes the first element of a queue, and assigns it to the local `variable`, if there is one. An empty queue is
+    an error."""
 
     queues: tuple[Collection, ...]
     variable: Variable | None
@@ -510,7 +514,7 @@ Statement = Assign | Store | Branch | Loop | Require | Return | Do | CollectiveS
 
 @dataclass(eq=False, repr=False)
 class Routine:
-    """A function: an action, a property or a helper."""
+    """The representation of one function: an action, a property or a helper."""
 
     name: str
     span: Span
@@ -577,7 +581,7 @@ def operands(node: Node) -> Iterator[Expression]:
 
 
 def visit(nodes: Iterable[Node]) -> Iterator[Node]:
-    """These nodes and all nodes in them, each before its parts; not those of called functions."""
+    """Yield the given nodes and all nodes in them, each before its parts, without the nodes of called functions."""
     waiting = list(nodes)[::-1]
     while waiting:
         node = waiting.pop()
@@ -586,7 +590,7 @@ def visit(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """These statements and all statements in them, each before its parts."""
+    """Yield the given statements and all statements in them, each before its parts."""
     for statement in statements:
         yield statement
         match statement:
@@ -599,7 +603,7 @@ def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def with_depth(nodes: Iterable[Node]) -> Iterator[tuple[Node, int]]:
-    """These nodes and all nodes in them, each with its depth: 1 for the given ones."""
+    """Yield the given nodes, with depth 1, and all nodes in them, each with its depth."""
     waiting = [(node, 1) for node in nodes]
     while waiting:
         node, depth = waiting.pop()
@@ -608,13 +612,13 @@ def with_depth(nodes: Iterable[Node]) -> Iterator[tuple[Node, int]]:
 
 
 def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
-    """The value of a node, computed from the node and the values of its parts."""
+    """Compute a value for a node from the leaves up: `value` gets a node and the values of the node's parts."""
     return value(node, [fold(part, value) for part in parts(node)])
 
 
 def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
-    """The node with each node in it, and then the node itself, replaced by what `change` makes of it. A node in which
-    nothing changes stays the same object. An expression has to stay an expression, and so on."""
+    """Return the node with every node in it, and then the node itself, replaced by the result of `change`. A node in
+    which nothing changes stays the same object. `change` has to return an expression for an expression, and so on."""
     rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
     changes = {name: value for name, value in rewritten.items() if value is not getattr(node, name)}
     return cast(Rewritten, change(replace(node, **changes) if changes else node))
@@ -630,7 +634,7 @@ def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
 
 
 def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
-    """These functions and all that they call, each once."""
+    """Yield the given functions and all functions that they call, directly or not, each once."""
     reached: set[Routine] = set()
     waiting = list(roots)
     while waiting:
@@ -654,7 +658,7 @@ def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
 
 
 def variables(node: Node) -> set[Variable]:
-    """Return the variables that a node reads, including states, without the variables of the folds in it."""
+    """Return the variables that occur in a node, including states, without the variables of generators in the node."""
     used: set[Variable] = set()
     own: set[Variable] = set()
     for part in visit([node]):
@@ -665,7 +669,7 @@ def variables(node: Node) -> set[Variable]:
 
 
 def is_same(left: object, right: object) -> bool:
-    """Whether two nodes, or parts of nodes, are equal except for the place in the text."""
+    """Whether two nodes, or two parts of nodes, are equal if their places in the text are ignored."""
     if isinstance(left, Node) and isinstance(right, Node):
         same_kind = type(left) is type(right)
         return same_kind and all(is_same(vars(left)[name], vars(right)[name]) for name in vars(left) if name != "span")

@@ -1,11 +1,11 @@
 """Reads the functions of a model: checks that they use only the constructs of the language, and represents them.
 
-A Python function, read with the vocabulary of its model (fields, configuration, actions), becomes a `Function`. All its
-names are resolved, and every engine reads its routine. Whatever the language lacks is refused here, for all engines:
-with a LanguageError that has FILE:LINE and the cure.
+A Python function becomes a `Function`, in which every name is resolved with the vocabulary of the model (fields,
+configuration, actions). A construct that the language lacks is refused here for all engines, by a LanguageError with
+FILE:LINE and the cure.
 
-Sets, queues and records are read as they are written: `IsIn`, `Length`, `SetLoop`, ..., which ir/lowering.py puts into
-the core; models/language/states.py has the same operations for CPython.
+Operations on sets, queues and records become nodes of their own (`IsIn`, `Length`, `SetLoop`, ...), which
+ir/lowering.py replaces by reads and writes of cells; models/language/states.py has the same operations for CPython.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TAKEN = "taken"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function:
-    """A checked function of the modelling language."""
+    """A function of a model that was found to be in the modelling language, with its representation (`routine`)."""
 
     python: Callable[..., Any]
     """The function that CPython calls: compiled from the text, and sealed (see the part "sealed functions")."""
@@ -87,7 +87,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """The name in the function's definition."""
+        """The function's name, as its `def` writes it."""
         return self.routine.name
 
     @property
@@ -112,8 +112,8 @@ class Function:
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether CPython must know the sizes of domains, because the function, or a function that it calls, names a
-        domain."""
+        """Whether the function, or a function that it calls, names a domain. CPython can then run it only if the sizes
+        of the domains are known."""
         return any(function.domains for function in with_callees([self]))
 
 
@@ -131,8 +131,8 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The meanings of the names after `s.` (fields, entries of the configuration, records), and the names of the
-    actions."""
+    """The names that a model declares: those after `s.` (fields, entries of the configuration, records), with their
+    meanings, and the names of the actions."""
 
     fields: Mapping[str, int]
     """The name of each field, with the number of indices that the field takes."""
@@ -163,7 +163,8 @@ BUILTINS: Mapping[str, Any] = types.MappingProxyType(
 def sealed(
     code: types.CodeType, name: str, constants: Mapping[str, int | bool], others: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function with this code; its globals are the constants (`LIMIT`, `Colour.RED`) and the other names."""
+    """Return a function with this code whose global names are only the constants, such as `LIMIT` and `Colour.RED`, and
+    the names in `others`."""
     names: dict[str, Any] = {"__builtins__": dict(BUILTINS), **others}
     members: dict[str, dict[str, int | bool]] = {}
     for spelled, value in constants.items():
@@ -177,7 +178,7 @@ def sealed(
 
 
 def with_names(python: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a sealed function with more global names: the domains, and functions that know the sizes of domains."""
+    """Return a copy of a sealed function with further global names: domains as ranges, and functions that use them."""
     assert isinstance(python, types.FunctionType)
     return types.FunctionType(python.__code__, {**python.__globals__, **names}, python.__name__)
 
@@ -215,8 +216,7 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a state, as in `s.field[i][j]`: the state, the field and the indices. The part of a record is the
-    field `record.part`."""
+    """The state, the field and the indices of `s.field[i][j]`; for a part of a record, the field is `FIELD.PART`."""
 
     state: str
     name: str
@@ -251,7 +251,7 @@ PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
 
 
 class Reader:
-    """Checks functions and turns each into a `Function`; a function that is needed again is not read again."""
+    """Checks the functions of a model and turns each into a `Function`; each function is read only once."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -261,14 +261,15 @@ class Reader:
         self.depth = 0  # of the calls that lead to the function being read
 
     def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
-        """The global names and values of the function's module when its first function was read."""
+        """Return the global names, with their values, of the function's module. The values are those at the time when
+        the first function of the module was read."""
         # The module's own dictionary is stored too, so that no other dictionary gets its id.
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
-        """Return the checked form of the function `python`, which another function calls at the nesting `depth`. Raises
-        LanguageError if `python` is not in the language."""
+        """Return the function `python` as a `Function`. `depth` is the nesting of the call if another function calls
+        it. Raises LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -289,7 +290,7 @@ class Reader:
 
 
 class FunctionReader:
-    """Checks one function and represents it: the head, the statements, and the expressions in them."""
+    """Checks the parameters, statements and expressions of one function, and makes the nodes that represent them."""
 
     def __init__(
         self,
@@ -334,7 +335,7 @@ class FunctionReader:
         """The names of the Record classes that the function calls to make a record."""
 
     def function(self) -> Function:
-        """Return the checked form of the whole function. Raises LanguageError."""
+        """Return the whole function as a `Function`. Raises LanguageError if a part is not in the language."""
         definition, body = self.definition, self.definition.body
         documentation = ast.get_docstring(definition)
         if documentation is not None:
@@ -511,7 +512,7 @@ class FunctionReader:
                 return self._call_statement(statement, call)
             case ast.Expr():
                 what = "this expression has no effect"
-                raise self.error(statement, what, "call require(...), or a helper that writes")
+                raise self.error(statement, what, "call require(...), or a helper that writes to the state")
         what = f"the statement `{type(statement).__name__}` is not in the language"
         raise self.error(statement, what, STATEMENTS_ARE)
 
@@ -537,7 +538,7 @@ class FunctionReader:
         self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
-        """Return the local that is assigned, and note that it has a value from now on."""
+        """Return the local that an assignment to `target` assigns, and note that the local now has a value."""
         self._check_local(target)
         self.assigned.add(target.id)
         return self.own[target.id]
@@ -568,7 +569,7 @@ class FunctionReader:
     def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
             what = "the loop has an `else`, which the language lacks"
-            raise self.error(statement, what, "put these statements after the loop")
+            raise self.error(statement, what, "put the statements of the `else` after the loop")
         assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
         numbers = self.set_of(statement.iter) or self.range(statement.iter)
@@ -608,13 +609,13 @@ class FunctionReader:
         called = self.helper(call)
         if not called.routine.writes:
             what = f"the value that {call.func.id}(...) returns is not used"
-            raise self.error(statement, what, "use the value, or call a helper that writes")
+            raise self.error(statement, what, "use the value, or call a helper that writes to the state")
         self.writes |= called.routine.writes
         self.is_written = True
         return ir.Do(called, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
-        """Return the checked form of a called helper. Refuses calls that are nested too deep."""
+        """Return a called helper as a `Function`. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         is_deep = self.reader.depth + depth > DEPTH_IN_ALL.most
         callee = None if is_deep else self.reader.read(python, depth)
@@ -636,7 +637,7 @@ class FunctionReader:
         return tuple(map(self.expression, expressions))
 
     def expression(self, node: ast.expr) -> ir.Expression:
-        """Return the representation of an expression of any kind. Raises LanguageError."""
+        """Return the representation of an expression. Raises LanguageError if the expression is not in the language."""
         collective = self.collective(node)
         if collective is not None:
             return collective
@@ -699,8 +700,8 @@ class FunctionReader:
         return self.expression(operand)
 
     def _constant(self, node: ast.expr, value: int) -> int:
-        """Return a number of the text; refuse it if it exceeds 32 bits. models/language/intervals.py checks computed
-        numbers."""
+        """Return the number `value`, a constant in the function's text. Refuses a number of more than 32 bits; computed
+        numbers are checked by models/language/intervals.py."""
         if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
@@ -715,7 +716,7 @@ class FunctionReader:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
             what = f"the whole state `{name}` is used as a value"
-            raise self.error(node, what, "read its fields, or pass the state to a helper")
+            raise self.error(node, what, "read fields of the state, or pass it to a helper")
         if name in self.subsets:
             raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
@@ -757,7 +758,7 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
-        """Whether a name means Python's own function of this name."""
+        """Whether a name stands for Python's own function of this name, such as `min`."""
         return name not in self.names and name not in self.own
 
     def domain(self, node: ast.expr) -> type[Domain] | None:
@@ -773,8 +774,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """Return the place in a state that an expression names; None if the expression does not begin with a state's
-        name."""
+        """Return an expression such as `s.field[i]` as state, field and indices; None if the expression does not begin
+        with a state's name."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -801,7 +802,7 @@ class FunctionReader:
             raise self.error(node, f"`{shown(node)}` is a slice", cure)
 
     def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
-        """Return the cell of a state, or the entry of the configuration, that an expression names."""
+        """Return the cell or the configuration entry that an expression such as `s.epoch[r]` names."""
         place = self.place(node)
         if place is None:
             inner, _ = subscripts(node)
@@ -825,14 +826,14 @@ class FunctionReader:
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
             what = f"the field `{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
-            raise self.error(node, what, "write every index: there are no slices and no rows")
+            raise self.error(node, what, "write every index: the language has no slices and no parts of arrays")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
 
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
-        """Return the parameter with this name, which must be a state."""
+        """Return the parameter with this name. Refuses a name that is not a state."""
         if name not in self.states:
-            raise self.error(node, f"`{name}` is not a state here", f"call a state {' or '.join(STATE_NAMES)}")
+            raise self.error(node, f"`{name}` is not a state here", f"name the state {' or '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
@@ -882,7 +883,7 @@ class FunctionReader:
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             what = f"`{shown(node)}` does not compare `taken` with one action"
-            raise self.error(node, what, "write taken == action, with the action's name")
+            raise self.error(node, what, "write `taken == NAME`, with an action's name")
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:
@@ -935,7 +936,7 @@ class FunctionReader:
             what = f"{name}(...) gets a generator and another argument"
             raise self.error(call, what, f"write {name}(a, {name}(... for x in range(n)))")
         if call.keywords:
-            raise self.error(call, f"{name}(...) of numbers has a keyword", f"write {name}(a, b)")
+            raise self.error(call, f"{name}(...) of numbers has a keyword argument", f"write {name}(a, b)")
         if len(call.args) < 2:
             raise self.error(call, f"{name}(...) gets fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
@@ -954,7 +955,8 @@ class FunctionReader:
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
-        """Return one `for` of a generator. A `for` over a set goes through the set's domain and tests each element."""
+        """Return the representation of one `for ... in ...` of a generator. A `for` over a set goes through the set's
+        domain, and tests for each number whether the set contains it."""
         if part.is_async:
             what = "the generator has `async for`, which the language lacks"
             raise self.error(part.target, what, "write a plain `for`")
@@ -970,7 +972,7 @@ class FunctionReader:
         return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
 
     def begin(self, name: str) -> ir.Variable:
-        """Return a new variable for a `for` of a generator, and note that the variable has a value from now on."""
+        """Return a new variable for one `for ... in ...` of a generator, and note that the variable now has a value."""
         variable = ir.Variable(name)
         self.own = {**self.own, name: variable}
         self.assigned.add(name)
@@ -996,21 +998,22 @@ class FunctionReader:
         raise self.error(iterated, what, "go through range(n), range(m, n), a domain or a set")
 
     def helper(self, call: ast.Call) -> ir.Call:
-        """Return the call of a helper. Refuses a name that is not a helper, and arguments that do not fit."""
+        """Return the call of a helper. Refuses a name that is no helper, and arguments that do not fit its
+        parameters."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
         if type(python) is not types.FunctionType or python is require:
-            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers of the modelling language")
         if str(python.__module__).startswith("isrcheck.models.language."):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
-            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
+            raise self.error(call, what, "write the declaration outside of functions")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
             raise self.error(
                 call,
                 f"{name} is an action or another declaration, which no function can call",
-                "move what both functions need into a helper",
+                "move the code that both functions need into a helper",
             )
         for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
             kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
@@ -1045,8 +1048,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ collections
 
     def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
-        """Return the set or the queue that an expression denotes; for a queue of records, one queue for each part; for
-        any other expression, nothing. Refuses an expression with too few or too many indices for the set or queue."""
+        """Return the set or the queue that an expression denotes; for a queue of records, the queue of each part; for
+        any other expression, an empty tuple. Refuses too few or too many indices of a set or queue."""
         if isinstance(node, ast.Name):
             subset = self.subsets.get(node.id)
             if subset is None:
@@ -1074,8 +1077,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """Return the set or the queue at a place. With `same`, the indices of that collection are copied, so that
-        nested indices are read once, not once for each part of each record."""
+        """Return the set or the queue at a place. With `same`, the collection of another part of the record, its
+        indices are copied, so the indices are read once and not for each part."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
@@ -1084,7 +1087,7 @@ class FunctionReader:
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
 
     def _is_element(self, place: Place) -> bool:
-        """Whether a place is an element of a queue, that is, has one index more than the queue."""
+        """Whether a place is an element of a queue: it has one index more than the queue itself."""
         contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
@@ -1140,7 +1143,7 @@ class FunctionReader:
             raise self.error(node, what, "compare two sets at a time, with `and` between")
         if not all(sides) or type(sign) not in SIGNS:
             hint = "compare the set with another set of the same domain, or use len(...) and `in`"
-            raise self.error(node, f"`{text}` compares a set with something else", hint)
+            raise self.error(node, f"`{text}` compares a set with a value that is no set", hint)
         (left,), (right,) = sides
         if left.domain is not right.domain:
             names = f"{left.domain.__name__} and of {right.domain.__name__}"
@@ -1169,7 +1172,7 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
-        """Return the set that a loop goes through; None for a loop through a range or a domain. Refuses a queue."""
+        """Return the set that a loop goes through; None if it goes through a range or a domain. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
@@ -1269,7 +1272,7 @@ class FunctionReader:
 
 
 def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
-    """Return the condition if `is_so` is true, or else its negation, as for `x in ...` and `x not in ...`."""
+    """Return the condition if `is_so` is true, else its negation. This makes `x not in ...` out of `x in ...`."""
     return condition if is_so else ir.Not(condition, span=condition.span)
 
 
@@ -1294,7 +1297,7 @@ def _returns(block: Iterable[ir.Statement]) -> bool:
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a decorator is one of the language's; `names` are the global names of its module."""
+    """Whether a decorator belongs to the modelling language; `names` has the global names of the decorator's module."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id=name):
             return is_marking(names.get(name))

@@ -1,4 +1,4 @@
-"""The text of a model's files, which Python must run exactly as it is written, its syntax, and a file's imports."""
+"""The text of a model's files: its syntax, the check that Python runs exactly this text, and the files' imports."""
 
 from __future__ import annotations
 import __future__
@@ -49,8 +49,8 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
-    """Return each condition of an expression `a if c else b` with its value, and the value for the case that none is
-    true."""
+    """Return each condition of `a if c else b if d else e` with the value for it, and the last value, for the case that
+    no condition is true."""
     pairs = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):
@@ -83,10 +83,8 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 def spelled(node: ast.AST) -> str:
     """Return the text of a statement or an expression, as `ast.unparse` writes it, but with `all(x for x in Node)` for
-    `all((x for x in Node))`.
-
-    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are written one by one.
-    """
+    `all((x for x in Node))`. `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are
+    written one by one."""
     return ast.unparse(_shallow(node))
 
 
@@ -105,8 +103,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy that is not deeply nested: in each long sum or chain of `else`, all parts but one are replaced by a
-    single name that is spelled like their text, and so is a generator that is the only argument of a call."""
+    """Return a copy of a node with the same text but without deep nesting: a single name, whose spelling is the
+    replaced text, stands for all parts but one of a long sum or chain of `else`, and for a call's only generator."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -149,7 +147,8 @@ def _part(expression: ast.expr) -> ast.expr:
 
 
 class Nesting:
-    """The nesting of a function. `fault` is the first node beyond a limit, what is wrong with it, and the cure."""
+    """Measures how deep a function is nested. If the function exceeds a limit, `fault` has the first node beyond the
+    limit, a text about what is wrong, and the cure."""
 
     def __init__(self, body: Iterable[ast.stmt | ast.expr]) -> None:
         self.calls: dict[int, int] = {}
@@ -240,8 +239,8 @@ class WrittenSource(Source):
 
 
 class MemberOf(Source):
-    """The condition `x in s.isr` that a generator over a set implies for its variable; brackets around the set are left
-    out."""
+    """The source of a condition that is not in the text: `for x in s.isr` of a generator implies `x in s.isr`. Brackets
+    around the set are left out."""
 
     def __init__(self, element: Span, collection: Span) -> None:
         self.path = element.source.path
@@ -308,8 +307,7 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def assigned_names(statement: ast.AST) -> list[str]:
-    """Return the names that a statement itself assigns, without statements inside it and without variables of
-    generators."""
+    """Return the names that a statement itself assigns, without inner statements and variables of generators."""
     match statement:
         case ast.Assign(targets=targets):
             return [name for target in targets for name in stored(target)]
@@ -397,8 +395,8 @@ def _text(path: str, content: bytes) -> Text:
 
 
 def place_of(python: Any, path: str, name: str) -> str:
-    """Return FILE:LINE of an object's own code; for an object without code, of the last line of `path` that binds
-    `name`."""
+    """Return FILE:LINE of the code of a Python object. For an object without code, it is the last line of `path` that
+    defines or assigns `name`."""
     try:
         code = getattr(inspect.unwrap(python), "__code__", None)
     except ValueError:  # a wrapper around itself
@@ -415,14 +413,15 @@ def raised_at(path: str, error: BaseException) -> int:
 
 
 def place_in(path: str, holder: str, name: str) -> str:
-    """Return FILE:LINE of the last line of `path` that binds `name` in the class `holder`, or else in another class."""
+    """Return FILE:LINE of the last line of `path` that defines or assigns `name` in the class `holder`, or, if there is
+    no such line, in another class."""
     return f"{path}:{_bound_at(path, name, holder)}"
 
 
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
-    """Return the last line of a file that binds `name` outside of classes; with `holder`, in this class or else in
-    another."""
+    """Return the last line of a file that defines or assigns `name`: outside of classes or, with `holder`, in this
+    class, or else in another class. If there is no such line, return 1."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -440,7 +439,8 @@ def _names_bound(line: ast.stmt) -> list[str]:
 
 
 def _private_name(definition: ast.FunctionDef) -> str | None:
-    """Return a name in a function that Python renames inside a class, as `__x` to `_Class__x`; None without one."""
+    """Return a name in a function that Python would rename inside a class, such as `__x` to `_Class__x`; None if there
+    is no such name."""
     for node in ast.walk(definition):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
@@ -450,8 +450,8 @@ def _private_name(definition: ast.FunctionDef) -> str | None:
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
-    """Return the definition of a function, its compiled code, and the text of their file. Raises LanguageError if
-    Python would run code other than the code of the text."""
+    """Return the syntax tree of a function, its compiled code, and the text of its file. Raises LanguageError if Python
+    would run other code than the text says, as for a function with a wrapper."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
@@ -459,7 +459,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
     if python.__name__ != code.co_name:
-        raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
+        raise LanguageError(f"{here} is run under the name {python.__name__}; do not assign `__code__` or `__name__`")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
         what = f"{here} uses {names}, which belongs to the function around it"
@@ -467,20 +467,20 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     try:
         text = text_of(code.co_filename)
     except (OSError, SyntaxError, ValueError):
-        raise LanguageError(f"{here} has no source file that can be read; write it in a file") from None
+        raise LanguageError(f"{here} has no source file that can be read; define the function in a file") from None
     definition = text.functions.get(place)
     if definition is None:
         what = f"{here} is not written as a plain `def` in this file"
-        raise LanguageError(f"{what}; write it out, without a lambda or a factory")
+        raise LanguageError(f"{what}; write a plain `def`, without a lambda or a factory")
     if not _is_same(text.code(place, code.co_flags & FUTURE), code):
-        what = f"{here} does not run the code that its text says"
+        what = f"{here} does not run the code of its text in the file"
         raise LanguageError(f"{what}; load the file again, and do not assign `__code__`")
     renamed = "." in code.co_qualname and _private_name(definition)
     if renamed:
         raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
-        raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
+        raise LanguageError(f"{here} has default values that its text lacks; pass every argument, and set no defaults")
     return definition, text.code(place, code.co_flags & FUTURE), text
 
 
@@ -497,13 +497,13 @@ PACKAGE = "isrcheck."
 
 
 def name_today(name: str) -> str:
-    """Return the current name of a module. If `name` is not a former name, it is returned unchanged."""
+    """Return the current name of a module, as `isrcheck.models.log` for the former name `models.log`."""
     return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
 
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """Within this context, imports by the former names find the current modules; later imports are as before."""
+    """Within this context, imports by the former names find the current modules; after it, they do as before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
@@ -521,7 +521,7 @@ def former_names() -> Iterator[None]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield the modules that have a former name, and their submodules, each with its current name."""
+    """Yield the current name and the module for each former name, and for each submodule of these modules."""
     for former in FORMER:
         module = importlib.import_module(PACKAGE + former)
         yield module.__name__, module
@@ -530,7 +530,7 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _has_package_of_its_own() -> bool:
-    """Whether the project has its own package `models`, other than the folder `models` in a checkout of isrcheck."""
+    """Whether the user's project has a package `models`, which is not the folder `models` of a checkout of isrcheck."""
     loaded = sys.modules.get("models")
     if loaded is not None:
         places = getattr(loaded, "__path__", [])
@@ -543,7 +543,7 @@ def _has_package_of_its_own() -> bool:
 
 
 def _package(named: dict[str, ModuleType]) -> ModuleType:
-    """Return an empty package `models` that makes `import models.language` work if there is no such package."""
+    """Return a package `models` that contains only the modules with former names, for `import models.language`."""
     package = ModuleType("models")
     package.__path__ = []
     for former in FORMER:
@@ -563,8 +563,8 @@ OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{na
 
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
-    """Return the given files and all files that they import, sorted. The value of each is its path below the folder
-    where an import finds it."""
+    """Return the given files and all files of the model that they import, sorted. The value of each file is its path
+    relative to the folder in which an import finds it, such as `lib/limits.py`."""
     search = _ModuleFinder()
     waiting = sorted(set(files))
     sources: dict[str, str] = {}
@@ -577,7 +577,7 @@ def sources_of(files: Iterable[str]) -> Mapping[str, str]:
 
 
 class _ModuleFinder:
-    """Finds the files of modules: first among the loaded modules, then as an import would."""
+    """Finds the files of modules: among the loaded modules or, for other modules, where an import would find them."""
 
     def __init__(self) -> None:
         loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]

@@ -34,7 +34,7 @@ def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[
 
 def _parsed(text: str) -> ast.FunctionDef:
     if len(text) > MOST_TEXT:
-        raise LanguageError(f"the expression has {len(text)} characters, more than {MOST_TEXT}; define it in the model")
+        raise LanguageError(f"the expression has {len(text)} characters, more than {MOST_TEXT}; define it as a helper")
     if not text.isprintable():
         raise LanguageError(f"`{text!a}`: an expression is one line of text; remove the control characters")
     try:
@@ -45,9 +45,9 @@ def _parsed(text: str) -> ast.FunctionDef:
         what = f"`{text.strip()}`, column {column}: {error.msg}"
         raise LanguageError(f"{what}; write an expression about the state `s`") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise LanguageError(f"`{text.strip()}` cannot be read: {error}; simplify it") from None
+        raise LanguageError(f"`{text.strip()}` cannot be read: {error}; simplify the expression") from None
     if Nesting([ast.Expr(expression)]).deepest > DEPTH.most:  # before it is compiled
-        raise LanguageError(f"`{text.strip()}` is nested more than {DEPTH.most} deep; simplify it")
+        raise LanguageError(f"`{text.strip()}` is nested more than {DEPTH.most} deep; simplify the expression")
     definition = ast.parse(f"def {NAME}(s):\n    return 0").body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [ast.copy_location(ast.Return(expression), expression)]
@@ -59,7 +59,7 @@ def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> 
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise LanguageError(f"`{text.strip()}` cannot be compiled: {error}; simplify it") from None
+        raise LanguageError(f"`{text.strip()}` cannot be compiled: {error}; simplify the expression") from None
     code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     return FunctionType(code, names, NAME)
 

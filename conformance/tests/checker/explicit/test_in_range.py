@@ -165,7 +165,7 @@ COUNTDOWN = model(
     claim("always", "small(s)", "s.left < 3"),
 )
 
-SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or widen the field"
+SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or widen the field's range"
 
 
 @pytest.fixture

@@ -155,7 +155,9 @@ def test_more_combinations_than_there_can_be_steps(instance_of: Build) -> None:
     assert len(generated(instance)) == 12 * 4 + 4 + 1
 
 
-LATE = "any_start 0 {0} 0 0 4: 12 is written to leader, whose values are 0..9; guard the step, or widen the field"
+LATE = (
+    "any_start 0 {0} 0 0 4: 12 is written to leader, whose values are 0..9; guard the step, or widen the field's range"
+)
 LEAVES = {
     "late": ("s.leader = leader\n", "s.leader = leader + third + third + third\n", LATE),
     "hoisted": (
@@ -184,7 +186,7 @@ def test_a_generator_that_is_never_enabled(instance_of: Build) -> None:
     text = text.replace("    s.one = min(one, 3)", "    require(one < 0)").replace(
         "    s.leader = 9", "    require(False)"
     )
-    says = "clusters: this configuration has no initial state; make @initial enabled for some arguments"
+    says = "clusters: this configuration has no initial state; let @initial have true guards for some arguments"
     with pytest.raises(ModelError, match=f"^{says}$"):
         enumerate_initial_states(instance_of(text), Budget(None, MEMORY))
 
@@ -193,7 +195,7 @@ def test_refused_generators(instance_of: Build) -> None:
     both = CLUSTERS.replace("def only_start(s):\n    s.leader = 9", "def only_start(configuration):\n    yield {}")
     with pytest.raises(
         LanguageError,
-        match="there are several @initial functions, some of the configuration and some of a state; keep one form",
+        match="there are several @initial functions, some of the configuration and some of the state `s`;",
     ):
         instance_of(both)
     with pytest.raises(LanguageError, match="the parameter one of an action has no domain"):

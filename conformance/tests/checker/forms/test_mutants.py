@@ -384,7 +384,7 @@ def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:
     enters = line_of("def guest_enters", "is_full")
     assert left["message"] == (
         f"{folder}/door.py:{enters}: guest_enters: 4 is written to count, whose values are 0..3;"
-        " guard the step, or widen the field"
+        " guard the step, or widen the field's range"
     )
     assert (left["fate"], left["property"], left["depth"]) == ("killed", "in_range", 5)
     assert left["steps"] == ["door_opens", *["guest_enters"] * 4]

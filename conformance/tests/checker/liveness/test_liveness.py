@@ -285,7 +285,7 @@ def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
             "p: fair= names hand, which is no parameter of blinks; it has no parameters",
         ),
         (live("leads_to", ""), "leads_to has no premise; write @leads_to(when=f) with a function f of the state"),
-        (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name one, or write any_action"),
+        (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name an action, or write"),
         (
             "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n",
             "idles: fair= names hand, which is no parameter of idles; it has no parameters",

@@ -316,8 +316,8 @@ def test_what_is_declared_twice_or_as_no_class_is_refused(check_model, more, sai
 
 
 LOST = (
-    "model.py:{}: low is declared, but the loaded module does not have it;"
-    " declare it once, outside any block, class or function"
+    "model.py:{}: low has a decorator of the language, but is no function of the loaded module;"
+    " define it once, outside any block, class or function"
 )
 
 
@@ -367,7 +367,7 @@ def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
     assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
     code, out, _ = check(COUNTER, "--bound", "6")
     assert (code, verdict_of(out)) == (3, none_to(6) + "; not proved: never_below, in_range")
-    assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
+    assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field's range" in joined(out)
     text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (0, {"never_below": "PROVED"})

@@ -396,7 +396,7 @@ def test_checkpoints_and_executors(load: Load, local_spark: Session, tmp_path: P
         return on_spark(local_spark, load(limit).instance(), Limits(2, 1 << 28), request)[0].levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: the folder belongs to another search \(model differs\); name a new"):
+    with pytest.raises(UsageError, match=r"kept: the folder belongs to another search \(model differs\); give a new"):
         levels("3")
 
 

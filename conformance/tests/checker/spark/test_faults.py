@@ -63,7 +63,7 @@ def die(rows):
 
 FULL = "the disk is full: free some space, or name a folder with more space for Spark's files"
 NO_MEMORY = "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
-KILLED = "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
+KILLED = "a Python worker ended during a task, most likely killed for lack of memory: give the worker more memory"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ sys.meta_path.insert(0, Nothing())
 def test_executors_without_isrcheck(tmp_path, monkeypatch, local_spark):
     pose(tmp_path, monkeypatch, local_spark, MISSING)
     assert line_of(local_spark, environment_check.hashed_modules, UsageError) == (
-        "the executors have no isrcheck: install it there, or give them a packaged environment"
+        "the executors have no isrcheck: install it on their machines, or give them a packaged environment"
     )
     with pytest.raises(
         UsageError, match=r"^an executor on .* has isrcheck none .No module named 'isrcheck'.*driver has"
@@ -195,7 +195,8 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "a task was tried several times, and lost its executor each time (worker lost): read its log (on 10.0.0.7)",
+            "a task was tried several times, and lost its executor each time (worker lost):"
+            " read the executor's log (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",

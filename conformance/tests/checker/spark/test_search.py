@@ -291,12 +291,12 @@ def test_an_incomplete_checkpoint_is_not_resumed(local_spark, tmp_path, monkeypa
     file = next(path for path in levels.glob("*.parquet") if max(pq.read_table(path)["depth"].to_pylist(), default=0))
     content = file.read_bytes()
     file.unlink()
-    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; give a new folder"):
         on_spark(local_spark, instance, limits, how)
     file.write_bytes(content)
     again = file.with_name("part-twice.parquet")
     again.write_bytes(content)
-    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; give a new folder"):
         on_spark(local_spark, instance, limits, how)
     again.unlink()
     found, _ = on_spark(local_spark, instance, limits, how)
@@ -334,7 +334,7 @@ def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch
     assert names_in(tmp_path / "kept") == kept | {"depth-0005.json", "levels-0005"}
     for text in ('{"written": [1]}', '{"written": [1, 3], "shards": 2, "levels": 7}', "[]", ""):
         (tmp_path / "kept" / "depth-0003.json").write_text(text)
-        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; give a new folder"):
             on_spark(local_spark, instance, Limits(4, MEMORY), how)
 
 
@@ -377,17 +377,17 @@ def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     question = json.loads((kept / "search.json").read_text())
     for damage, content in damaged(text).items():
         last.write_text(content)
-        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; give a new folder"):
             pytest.fail(f"{damage}: {Checkpoints(local_spark, str(kept), question).newest(None)}")
     last.write_text(damaged(text)["a count more"])
-    with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; give a new folder"):
         on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The statistics of an earlier level, and those of another search.
     other = tmp_path / "other"
     on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))
     for foreign in (kept / "depth-0001.json", other / last.name):
         last.write_text(foreign.read_text())
-        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; give a new folder"):
             on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The same content, spelled in another way, is the same content.
     last.write_text(json.dumps(json.loads(text), indent=1))
@@ -409,7 +409,7 @@ def test_damaged_levels_are_refused(local_spark, tmp_path, monkeypatch):
     forged[0] |= {"blob": blob, "sum": zlib.crc32(blob)}
     pq.write_table(pa.Table.from_pylist(forged, rows.schema), file)
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-    with pytest.raises(UsageError, match=r"kept: levels-0002 is damaged; name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: levels-0002 is damaged; give a new folder"):
         on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
 
 
@@ -417,7 +417,7 @@ def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to_mother.txt").write_text("dear")
-    with pytest.raises(UsageError, match=r"letters: the folder holds other files \(to_mother.txt\); name a new folder"):
+    with pytest.raises(UsageError, match=r"letters: the folder holds other files \(to_mother.txt\); give a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
@@ -426,7 +426,7 @@ def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     with pytest.raises(UsageError, match=r"kept: the folder belongs to another search \(configuration differs\)"):
         on_spark(local_spark, other, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
     (kept / "search.json").write_text("{")
-    with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: search.json is damaged; give a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
 
 

@@ -291,7 +291,7 @@ except UsageError as error:
 """, submit, *settings, PYSPARK_PYTHON=sys.executable, PYTHONSAFEPATH="1")  # fmt: skip
     assert (code, out.splitlines()) == (
         0,
-        ["local[1] 7 3 None", "45", "--master local[2]: spark-submit was given local[1]; leave --master out"],
+        ["local[1] 7 3 None", "45", "--master local[2]: spark-submit has chosen local[1]; leave --master out"],
     ), err
 
 

@@ -122,7 +122,7 @@ IN_AN_ACTION = [
     # Statements.
     (
         "for i in range(2):  # <-\n        pass\n    else:\n        pass",
-        "the loop has an `else`, which the language lacks; put these statements after the loop",
+        "the loop has an `else`, which the language lacks; put the statements of the `else` after the loop",
     ),
     ("return  # <-", "an action contains `return`; guard with require(...)"),
     ("return True  # <-", "an action contains `return`; guard with require(...)"),
@@ -131,10 +131,7 @@ IN_AN_ACTION = [
     ("a, b = 1, 2  # <-", "`(1, 2)` is not in the language"),
     ("a, b = s.f  # <-", "`(a, b)` is no field of the state; write s.field or s.field[index]"),
     ("a = 1\n    a *= 2  # <-", "`a *= 2` has an operator that the language lacks; use += or -=, or write"),
-    (
-        "s = 1  # <-",
-        "`s` is a parameter or a name of the language, to which nothing can be assigned; choose another",
-    ),
+    ("s = 1  # <-", "`s` is a parameter or a name of the language, to which nothing can be assigned; choose another"),
     (
         "taken = 1  # <-",
         "`taken` is a parameter or a name of the language, to which nothing can be assigned; choose another",
@@ -153,10 +150,10 @@ IN_AN_ACTION = [
         "`w` is an entry of the configuration, which no function can change; write only fields of the state",
     ),
     ("s.unknown = 1  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
-    ("s.x = 1  # <-", "`x` takes 1 index, not 0; write every index: there are no slices and no rows"),
+    ("s.x = 1  # <-", "`x` takes 1 index, not 0; write every index: the language has no slices and no parts of arrays"),
     ("s.z[0] = 1  # <-", "`z` takes 2 indices, not 1; write every index"),
     ("a = 1\n    a[0] = 1  # <-", "`a[0]` is no field of the state; write s.field or s.field[index]"),
-    ("node.x = 1  # <-", "`node` is not a state here; call a state s or before or after"),
+    ("node.x = 1  # <-", "`node` is not a state here; name the state s or before or after"),
     # Guards.
     (
         "s.f = True\n    require(s.g)  # <-",
@@ -173,30 +170,30 @@ IN_AN_ACTION = [
     ("require()  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
     ("require(s.f, s.g)  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
     ("require(condition=s.f)  # <-", "require(...) takes exactly one condition; write one require(...) per guard"),
-    ("a = require(s.f)  # <-", "`require(...)` cannot be called here; call helpers written in the language"),
+    ("a = require(s.f)  # <-", "`require(...)` cannot be called here; call helpers of the modelling language"),
     # Declarations.
     *(
         (
             f"require({name}(s.f))  # <-",
-            f"`{name}(...)` is a declaration, which has no value in a function; write it outside of functions, as a"
-            " declaration of its own",
+            f"`{name}(...)` is a declaration, which has no value in a function;"
+            " write the declaration outside of functions",
         )
         for name in ("always", "always_possible", "between", "field", "setting")
     ),
     # Calls.
-    ("one(s)  # <-", "the value that one(...) returns is not used; use the value, or call a helper that writes"),
+    (
+        "one(s)  # <-",
+        "the value that one(...) returns is not used; use the value, or call a helper that writes to the state",
+    ),
     (
         "a = clear(s)  # <-",
         "the helper clear writes to the state and has no value; call the helper as a statement of its own",
     ),
     (
         "flip(s)  # <-",
-        "flip is an action or another declaration, which no function can call; move what both functions",
+        "flip is an action or another declaration, which no function can call; move the code that both functions",
     ),
-    (
-        "s.x[0] = len(s.x)  # <-",
-        "`len(s.x)` is not the length of a domain, a set or a queue; give len(...) a domain",
-    ),
+    ("s.x[0] = len(s.x)  # <-", "`len(s.x)` is not the length of a domain, a set or a queue; give len(...) a domain"),
     (
         "s.x[0] = len(Node, Place)  # <-",
         "`len(Node, Place)` is not the length of a domain, a set or a queue; give len(...) a domain",
@@ -219,8 +216,8 @@ IN_AN_ACTION = [
         "lenn(s)  # <-",
         "`lenn` has no value here; define the name in the module, or assign it on every path to this line",
     ),
-    ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
-    ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
+    ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers of the modelling language"),
+    ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers of the modelling language"),
     ("a = s.f()  # <-", "`s.f(...)` does not call a plain name; call helpers by their plain name"),
     ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
     ("a = one()  # <-", "one(...) must get 1 arguments by position, and gets others; pass every argument by position"),
@@ -249,13 +246,13 @@ IN_AN_ACTION = [
         "a = max((s.y[i] for i in range(2)), 3)  # <-",
         "max(...) gets a generator and another argument; write max(a, max(... for x",
     ),
-    ("a = min(1, 2, key=3)  # <-", "min(...) of numbers has a keyword; write min(a, b)"),
-    ("a = min(1, 2, default=3)  # <-", "min(...) of numbers has a keyword; write min(a, b)"),
+    ("a = min(1, 2, key=3)  # <-", "min(...) of numbers has a keyword argument; write min(a, b)"),
+    ("a = min(1, 2, default=3)  # <-", "min(...) of numbers has a keyword argument; write min(a, b)"),
     # Expressions.
     ("s.x[0] = [1][0]  # <-", "`[1][0]` is no field of the state; write s.field or s.field[index]"),
     ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; use only numbers, truth values, names"),
-    ("yield 1  # <-", "this expression has no effect; call require(...), or a helper that writes"),
-    ("s.f  # <-", "this expression has no effect; call require(...), or a helper that writes"),
+    ("yield 1  # <-", "this expression has no effect; call require(...), or a helper that writes to the state"),
+    ("s.f  # <-", "this expression has no effect; call require(...), or a helper that writes to the state"),
     ("a = 'text'  # <-", "the constant 'text' is no value of the language; use whole numbers and truth values"),
     ("a = 1.5  # <-", "the constant 1.5 is no value of the language; use whole numbers and truth values"),
     ("a = None  # <-", "the constant None is no value of the language; use whole numbers and truth values"),
@@ -263,16 +260,19 @@ IN_AN_ACTION = [
     ("a = WORD  # <-", "`WORD` is a str, not a whole number; use only names of whole numbers"),
     ("a = Colour  # <-", "use only names of whole numbers"),
     ("a = one  # <-", "`one` is a function, not a whole number; use only names of whole numbers"),
-    ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
+    ("a = s  # <-", "the whole state `s` is used as a value; read fields of the state, or pass it to a helper"),
     ("a = s.x  # <-", "`x` takes 1 index, not 0; write every index"),
-    ("a = s.z[0]  # <-", "`z` takes 2 indices, not 1; write every index: there are no slices and no rows"),
+    (
+        "a = s.z[0]  # <-",
+        "`z` takes 2 indices, not 1; write every index: the language has no slices and no parts of arrays",
+    ),
     ("a = s.z[0][0:1]  # <-", "`s.z[0][0:1]` is a slice; read one element at a time, in a loop over range(m, n)"),
     ("a = s.z[0, 0]  # <-", "`z` takes 2 indices, not 1"),
     ("a = s.f[0]  # <-", "`f` takes 0 indices, not 1"),
     ("a = s.n[0]  # <-", "`n` is a configuration entry, which takes no index; leave the index out"),
     ("a = s.unknown  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
     ("a = s.f.real  # <-", "`s.f.real` is no field of the state; write s.field or s.field[index]"),
-    ("a = after.f  # <-", "`after` is not a state here; call a state s or before or after"),
+    ("a = after.f  # <-", "`after` is not a state here; name the state s or before or after"),
     ("a = Colour.PINK  # <-", "Colour has no member PINK; it has RED, GREEN, BLUE"),
     (
         "a = Node.size  # <-",
@@ -510,7 +510,7 @@ WHOLE_FUNCTIONS = {
     "p is @always_possible, which only a search decides, not a proof; leave every_length= out": (
         "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
     ),
-    "write it out": (
+    "without a lambda or a factory": (
         "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
         "@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
     ),
@@ -528,16 +528,16 @@ WHOLE_FUNCTIONS = {
         "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
         "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
     ),
-    "`taken == 1` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`taken == 1` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
     ),
-    "`taken < flip` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`taken < flip` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
     ),
-    "`flip == taken` does not compare `taken` with one action; write taken == action, with the action's name": (
+    "`flip == taken` does not compare `taken` with one action; write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
     ),
-    "write taken == action, with the action's name": (
+    "write `taken == NAME`, with an action's name": (
         "@always_step\ndef p(before, after, taken):\n    return taken == flip == flip  # <-",
     ),
     "one is not an action of this model; name one of its actions": (
@@ -637,7 +637,7 @@ def test_a_swapped_action_keeps_the_parameters(tmp_path: Path, parameters: str) 
     at = PRELUDE.count("\n") + 2
     assert str(refusal.value) == (
         f"{path}:{marked_line(path)}: act has other parameters than at {tmp_path / 'base.py'}:{at};"
-        " a swapped action keeps the parameters of the action that it replaces"
+        " give all versions of an action the same parameters"
     )
 
 
@@ -778,12 +778,12 @@ BAD_DECLARATIONS = [
     (
         ENTRY,
         "setting(0, '', values=3)",
-        "setting(values=3): a setting is a number or a member of an IntEnum; give the IntEnum, or least= and most=",
+        "setting(values=3): a setting is a number or a member of an IntEnum; give values= an IntEnum, or leave",
     ),
     (
         ENTRY,
         "switch(3, '')",
-        "switch(3): a switch is on or off, or a member of an IntEnum; give True, False or a member",
+        "switch(3): a switch is on or off, or a member of an IntEnum; give True, False or a member of an IntEnum",
     ),
     (ENTRY, "bound('2', '')", "default='2' is no whole number; give a number"),
     (ENTRY, "setting(-2, '', least=0)", "-2"),

@@ -163,16 +163,17 @@ WRITTEN = "write it as in Queue(of=Node, most=3)"
         ),
         (
             "x = field(values=Queue(of=between('n', 9), most=1))",
-            "Queue(of=between('n', 9)): the values do not begin with a number; write them as in between(0, 5)",
+            "Queue(of=between('n', 9)): the values do not begin with a number;"
+            " declare the values of an element as in between(0, 5)",
         ),
         (
             "x = field(values=Queue(of=between(-2147483648, 0), most=1))",
-            "Queue(of=between(-2147483648, 0)): a queue needs a number below its elements; let them begin at"
-            " -2147483647 or above",
+            "Queue(of=between(-2147483648, 0)): a queue needs a number below its elements for empty places;"
+            " let the elements begin at -2147483647 or above",
         ),
         (
             "x = field(values=Queue(of=Node, most=1), initially=0)",
-            "a queue is empty initially; leave initially= out, and fill it in @initial",
+            "a queue is empty initially; leave initially= out, and fill the queue in @initial",
         ),
         ("x = field(values=Queue(of=Node))", f"Queue(of=Node) lacks most=; {WRITTEN}"),
         ("x = field(values=Queue(Node, most=3))", f"Queue(Node, most=3) lacks of=; {WRITTEN}"),
@@ -213,7 +214,7 @@ def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
         ("1", "give a list, the oldest element first"),
         ("[0, 1, 2, 1]", "give at most 3 elements of the queue"),
         ("[9]", r"turns\[0\] starts with 9; give a value in 0..2"),
-        ("[-1, 0]", "give elements of the queue, which are numbers from 0 on"),
+        ("[-1, 0]", "give elements of the queue, which are whole numbers of at least 0"),
         ("{9: 0}", "give a list, the oldest element first"),
         ("[2, 0]", ""),
     ],
@@ -264,7 +265,7 @@ MUTANTS = {
     "s.owner = s.turns[0]": "the length of turns is 0, and an element beyond it is used",
     "s.owner = s.turns[4]": "index 4 of turns is outside 0..2",
     "for x in range(4):\n        s.turns.append(0)": "turns is full with 3 elements; guard the step with len(...), or",
-    "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field",
+    "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field's range",
 }
 
 

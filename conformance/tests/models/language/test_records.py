@@ -178,7 +178,10 @@ def test_a_queue_of_records_with_one_part_has_no_elements_that_are_numbers(tmp_p
     [
         ("pass", "Broker has no parts; declare them as in: role = field(values=Role)"),
         ("clear = field(values=Flag)", "Broker: `clear` is reserved by the language; choose another name"),
-        ("message = field(values=Message)", "Broker: the part `message` is a record; declare its parts here"),
+        (
+            "message = field(values=Message)",
+            "Broker: the part `message` is a record; declare the fields of that record here",
+        ),
     ],
 )
 def test_a_wrong_record_is_refused(tmp_path: Path, parts: str, says: str) -> None:
@@ -201,8 +204,8 @@ def test_a_queued_part_has_no_initial_value(tmp_path: Path) -> None:
     with pytest.raises(LanguageError) as refusal:
         registry.load_file(path)
     line = prelude.split("\n").index("    kind = field(values=Kind, initially=Kind.ACK)") + 1
-    says = "Message: the part `kind` has initially=, but a queue is empty at first; leave it out, or declare another"
-    assert str(refusal.value) == f"{path}:{line}: {says} Record for the queue `inbox`"
+    says = "Message: the part `kind` has initially=, but a queue is empty at first; leave initially= out, or give the"
+    assert str(refusal.value) == f"{path}:{line}: {says} queue `inbox` another Record"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +296,7 @@ def test_initial_records_have_all_of_their_parts(tmp_path: Path) -> None:
         start = f"@initial\ndef starts(configuration):\n    yield {{{given}}}\n"
         with pytest.raises(ModelError) as refusal:
             _ = instance_of(tmp_path, STEPS + start).initial_states
-        says = "inbox.kind and inbox.sender start with different lengths; give each record all of its parts"
+        says = "inbox.kind and inbox.sender start with different lengths; give the queues of all parts the same length"
         assert str(refusal.value).endswith(says)
 
 

@@ -183,7 +183,7 @@ def assert_refused_at_the_mark(path: Path, says: str) -> None:
         ("require(s.seen <= s.isr[0])  # <-", "`s.seen <= s.isr[0]` compares sets of Colour and of Replica"),
         (
             "require(s.seen == 0)  # <-",
-            "`s.seen == 0` compares a set with something else; compare the set with another set",
+            "`s.seen == 0` compares a set with a value that is no set; compare the set with another set",
         ),
         ("require(s.isr[0] < s.isr[1] < chosen)  # <-", "compare two sets at a time, with `and` between"),
         (
@@ -254,7 +254,7 @@ ELEMENTS = "give a domain or an IntEnum, as in: class Number(Domain, size=4)"
         ),
         (
             "x = field(values=Set(of=Replica), initially=1)",
-            "a set is initially 1; give a set of numbers, or Replica for all",
+            "a set is initially 1; give initially= a set of numbers, or Replica for all elements",
         ),
     ],
 )

@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "an object that can be called": (
         TEXT.replace("def below", OTHER + "def below") + "\n\nrise = Eager(rise)\n",
         "@action",
-        "rise is a Eager, not a function; write it as a plain `def`, and leave the decorator out",
+        "rise is a Eager, not a function; write a plain `def`, and leave the decorator out",
     ),
     "an object with a mark of its own": (
         TEXT.replace("def below", OTHER + "def below")
@@ -191,52 +191,52 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a helper that is a partial": (
         TEXT + "\n\nbelow = functools.partial(below)\n",
         "    require(below",
-        "in rise: `below(...)` cannot be called here; call helpers written in the language",
+        "in rise: `below(...)` cannot be called here; call helpers of the modelling language",
     ),
     "other code under the same name": (
         TEXT + "\n\n" + OTHER + "\nrise.__code__ = other.__code__\n",
         "def other",
-        "other is the code of rise; do not assign `__code__` or `__name__`",
+        "other is run under the name rise; do not assign `__code__` or `__name__`",
     ),
     "code that says where it is not from": (
         TEXT + "\n\n" + OTHER + "\nhere = rise.__code__\nrise.__code__ = other.__code__.replace(co_name='rise', "
         "co_firstlineno=here.co_firstlineno)\n",
         "@action",
-        "rise does not run the code that its text says; load the file again, and do not assign `__code__`",
+        "rise does not run the code of its text in the file; load the file again, and do not assign `__code__`",
     ),
     "a constant of the code": (
         TEXT.replace("s.count += 1", "s.count += 2")
         + "\n\nrise.__code__ = rise.__code__.replace(co_consts=tuple(1 if one == 2 else one"
         " for one in rise.__code__.co_consts))\n",
         "@action",
-        "rise does not run the code that its text says",
+        "rise does not run the code of its text in the file",
     ),
     "default values": (
         TEXT + "\n\nbelow.__defaults__ = (1,)\n",
         "def below",
-        "below has defaults that its text lacks; pass every argument, and set no defaults",
+        "below has default values that its text lacks; pass every argument, and set no defaults",
     ),
     "default values by name": (
         TEXT + "\n\nbelow.__kwdefaults__ = {'limit': 1}\n",
         "def below",
-        "below has defaults that its text lacks",
+        "below has default values that its text lacks",
     ),
     "exec": (
         TEXT + "\n\nnames = dict(globals())\nexec('def rise(s):\\n    s.is_broken = 1', names)\n"
         "rise = action(names['rise'])\n",
         "",
-        "<string>:1: rise has no source file that can be read; write it in a file",
+        "<string>:1: rise has no source file that can be read; define the function in a file",
     ),
     "exec in the name of the file": (
         TEXT + "\n\nnames = dict(globals())\ntext = '\\n' * LINE + '@action\\ndef rise(s):\\n    s.is_broken = 1'\n"
         "exec(compile(text, __file__, 'exec'), names)\nrise = names['rise']\n",
         "@action",
-        "rise does not run the code that its text says",
+        "rise does not run the code of its text in the file",
     ),
     "a lambda": (
         TEXT + "\n\nrise = action(lambda s: None)\n",
         "rise = ",
-        "<lambda> is not written as a plain `def` in this file; write it out, without a lambda or a factory",
+        "<lambda> is not written as a plain `def` in this file; write a plain `def`, without a lambda or a factory",
     ),
     "a lambda for a helper": (
         TEXT + "\n\nbelow = lambda s, limit: True\n",
@@ -263,7 +263,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "Python's own all is any": (
         TEXT + "\n\nimport builtins\nbuiltins.all = any\n",
         None,
-        "loading the model changes Python's own `all`; leave the module builtins alone",
+        "loading the model changes Python's own `all`; do not assign to Python's module `builtins`",
     ),
 }  # fmt: skip
 
@@ -292,7 +292,7 @@ def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
     loaded = load(tmp_path, TEXT + changing + ")\n")
     rise = loaded.actions[0].alternatives[0].python
     assert isinstance(rise, types.FunctionType) and rise.__globals__["LIMIT"] == 3
-    says = "rise does not run the code that its text says; load the file again, and do not assign `__code__`"
+    says = "rise does not run the code of its text in the file; load the file again, and do not assign `__code__`"
     with pytest.raises(UsageError, match=says):
         load(tmp_path, TEXT + changing + ".replace('+= 1', '+= 2'))\n")
 

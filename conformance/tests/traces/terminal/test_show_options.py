@@ -247,8 +247,8 @@ LANGUAGE = (
         ("s.count = 1", "column 9: invalid syntax; write an expression about the state `s`"),
         ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
         ("s.count + shelvd(s)", "column 11: there is no name `shelvd`; did you mean shelved?"),
-        ("s.top", "column 1: the field `top` takes 1 index, not 0; write every index: there are no slices and no"),
-        ("s", "column 1: the whole state `s` is used as a value; read its fields, or pass the state to a helper"),
+        ("s.top", "column 1: the field `top` takes 1 index, not 0; write every index: the language has no"),
+        ("s", "column 1: the whole state `s` is used as a value; read fields of the state, or pass it to a helper"),
         ("'a'", "column 1: the constant 'a' is no value of the language; use whole numbers and truth values"),
         (
             "9999999999",
@@ -287,11 +287,11 @@ def test_an_expression_with_line_breaks_is_refused(parcels: Trace) -> None:
     )
     assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
     assert refused(parcels, "1" * 1001) == (
-        "--eval the expression has 1001 characters, more than 1000; define it in the model"
+        "--eval the expression has 1001 characters, more than 1000; define it as a helper"
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
-    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify it"
+    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify the expression"
 
 
 def test_an_invalid_index_is_reported_with_step_and_column(parcels: Trace) -> None:
