@@ -1,7 +1,7 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. All switches
-but these have the model's names and are described there:
+Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The model has
+switches of the same names and describes them, except for the following switches:
 
 - FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665) are the
   cluster's alone. LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
@@ -46,14 +46,14 @@ class Truncation(IntEnum):
 
 
 class IsrChannel(Enum):
-    """How a leader changes the ISR: it writes it, or asks the controller and waits. Fact sheet 4.3 and 4.4, KIP-497."""
+    """How a leader changes the ISR: a write in ZooKeeper, or a request to the controller. Sheet 4.3, 4.4; KIP-497."""
 
     ZK = "ZK"
     ALTER_PARTITION = "ALTER_PARTITION"
 
 
 class ControllerKind(Enum):
-    """Who elects leaders, and how brokers hear of it: LeaderAndIsr, or a log of metadata records. Fact sheet 4.8."""
+    """The controller, and how it announces leaders: by LeaderAndIsr, or a log of metadata records. Fact sheet 4.8."""
 
     ZOOKEEPER = "ZOOKEEPER"
     KRAFT = "KRAFT"
@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """Who counts while a change of the ISR is pending. Fact sheet 4.3; Kafka counts the members of both ISRs."""
+    """The replicas that count while an ISR change is pending; in Kafka, the members of both ISRs. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"
@@ -106,9 +106,9 @@ class ShrinkRule(Enum):
 
 
 class PositionCheck(Enum):
-    """What a consumer looks at in the answer to where the epoch of its last record ends. Fact sheet 7, KIP-320.
+    """The fields that a consumer checks in the answer about the end of its last record's epoch. Fact sheet 7, KIP-320.
 
-    Kafka looks at the end offset only; no release has END_OFFSET_AND_EPOCH.
+    Kafka checks the end offset only; no release has END_OFFSET_AND_EPOCH.
     """
 
     NONE = "NONE"

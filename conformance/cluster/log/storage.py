@@ -309,7 +309,7 @@ def lay_out(storage: Storage, start: Start, number: int, producer: int | None = 
 
 
 def opened(segment: Path) -> BinaryIO:
-    """A segment, which is created if it does not exist, for reading and writing."""
+    """Open a segment file for reading and writing; create it if it does not exist."""
     segment.touch()
     return segment.open("r+b")
 
@@ -357,6 +357,6 @@ def _record_of(line: bytes, path: Path, offset: int) -> Record:
         raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or call lose_disk")
     at, leader_epoch, payload, stamp, control, *rest = json.loads(text)
     if at != offset:
-        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or call lose_disk")
+        raise StorageError(f"{path}: a record has offset {at}, not {offset}; restore the file, or call lose_disk")
     by = ProducerStamp(*stamp) if stamp else None
     return Record(at, leader_epoch, payload, by, Control(control) if control else None, *rest)

@@ -1,4 +1,4 @@
-"""A system of its own for transactions: a coordinator with its log, partitions, instances of a producer, a network.
+"""A separate system for transactions: a coordinator with its log, partitions, instances of a producer, a network.
 
 Nothing happens by itself. One log stands for all replicas of a partition, and of the coordinator's log: nothing
 acknowledged is lost. All instances of the producer have the same transactional.id. Source: fact sheet, section 6.
@@ -126,7 +126,7 @@ class TransactionalCluster:
         self.coordinator.markers.send_queued(self.leaders[partition].name, send)
 
     def answer_earlier_marker(self) -> None:
-        """An answer to a marker of an earlier coordinator epoch arrives: the same broker is the coordinator again."""
+        """Deliver an answer to a marker of an earlier coordinator epoch, to a broker that is coordinator again."""
         self.coordinator.markers.receive_of_earlier_epoch(TRANSACTIONAL_ID)
 
     def write_completions(self) -> None:
