@@ -43,7 +43,7 @@ class Act:
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
-    """The observed state of one broker: its part of `Cluster.observe`."""
+    """The observed state of one broker, as in `Cluster.observe()`."""
     return cluster.observe_broker(broker)
 
 

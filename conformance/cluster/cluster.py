@@ -48,7 +48,7 @@ class Cluster:
         bug: str | None = None,
         directory: Path | None = None,
     ) -> None:
-        """`protocol` is the name of a generation, or its switches. With a directory, logs are files in it.
+        """`protocol`: a generation's name, such as 2.4, or its switches. With `directory`, the logs are files there.
 
         Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
         """
@@ -388,7 +388,8 @@ class Cluster:
 
     def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
         """An operator shuts a broker down: from now on its heartbeats ask for the shutdown. A broker that leads no
-        partition at all stops with the first heartbeat; otherwise its leaderships move first. Errors: `ClusterError`.
+        partition stops with the first heartbeat; otherwise its leaderships move first. `leads_others`: it also leads
+        partitions outside of this cluster. Errors: `ClusterError`.
         """
         self._broker(broker).kraft.begin_shutdown()
         self._quorum().give_other_leaderships(broker, leads=leads_others)

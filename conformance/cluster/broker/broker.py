@@ -62,7 +62,7 @@ class TimerKind(Enum):
 
 @dataclass(frozen=True)
 class Process:
-    """What a broker holds in memory, so that a crash loses it."""
+    """The state of a broker's process: everything in memory, which a crash loses."""
 
     log: Log
     partition: Partition

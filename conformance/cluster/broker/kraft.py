@@ -84,7 +84,7 @@ class KraftPartition(Partition):
             self.log.checkpoint_high_watermark()
 
     def knows_follower(self, follower: int) -> bool:
-        """Whether a broker is one of the assigned followers, as far as this leader has read."""
+        """Whether a broker is one of the assigned followers, as far as this leader has read the metadata log."""
         if self._bug is Bug.STRANGER_COUNTED:
             self._remote.setdefault(follower, ReplicaState())
         return follower in self._remote

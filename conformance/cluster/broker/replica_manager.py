@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Move the log start up to an offset between 0 and the high watermark; -1 means the high watermark."""
+        """Handle DeleteRecords: move the log start up to an offset of at most the high watermark (-1: to that)."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -350,7 +350,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay."""
+        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay in the log."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:

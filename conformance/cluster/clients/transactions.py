@@ -66,7 +66,7 @@ class Transactions:
 
     @property
     def decided(self) -> tuple[tuple[str, Control], ...]:
-        """Maps each producer with a decided transaction to the decision on its last one."""
+        """The producers with a decided transaction, each with the decision on its last transaction."""
         return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:

@@ -343,7 +343,7 @@ USUAL = "2.4"
 
 
 def generation(name: str) -> Switches:
-    """The switches of a named generation.
+    """The switches of a generation (the rules of a Kafka release), such as 2.4.
 
     Errors: `SwitchError` for an unknown name; the message lists the known ones.
     """

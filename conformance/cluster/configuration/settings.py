@@ -15,7 +15,7 @@ class AutoOffsetReset(Enum):
 
 
 class ClusterError(Exception):
-    """An impossible operation was requested; the message is one line: what, where, the cure."""
+    """An impossible operation was requested; the message is one line: the fault, the place, the cure."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """A stable cluster in leader epoch 0: every replica is up and fetches, and the leader knows all their offsets."""
+    """The initial state, a stable cluster in epoch 0: every replica is up and fetches; the leader knows all offsets."""
 
     replicas: int = 3
     """The number of brokers."""

@@ -87,7 +87,7 @@ class LeaderAndIsr(Payload):
 
 @dataclass(frozen=True)
 class IsrWrite:
-    """A leader's conditional write of the ISR, and whether the controller accepted it; it decides in the same event."""
+    """A leader's conditional write of the ISR, and whether the controller accepted it, which it decides at once."""
 
     writer: int
     leader_epoch: int

@@ -340,7 +340,7 @@ class TransactionMarkerChannelManager:
         return None
 
     def forget(self, transactional_id: str) -> None:
-        """Forget which partitions have the marker of a transaction, which is complete."""
+        """Forget which partitions have the marker, because the transaction is complete."""
         self._answered.pop(transactional_id, None)
 
 

@@ -92,7 +92,7 @@ class TransactionalCluster:
         self.disconnect(request)
 
     def disconnect(self, request: int) -> None:
-        """The connection on which the coordinator awaits the answer to a marker breaks, if there is one."""
+        """Break the connection on which the coordinator awaits the answer to a marker, if it awaits one."""
         if request in self.coordinator.markers.sent:
             self.coordinator.markers.disconnected(request)
 
@@ -139,7 +139,7 @@ class TransactionalCluster:
         self.coordinator.abort_timed_out_transactions(self._clock.now)
 
     def expire_producers(self, partition: int) -> None:
-        """A partition looks for producers that have appended nothing for long."""
+        """Let a partition forget the producers that have appended nothing for long."""
         self.leaders[partition].expire_producers()
 
     def _arrives_at_coordinator(self, message: Message) -> None:

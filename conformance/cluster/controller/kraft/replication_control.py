@@ -314,7 +314,7 @@ class ReplicationControl:
     # What happens to brokers
 
     def remove_from_isr(self, broker: int) -> None:
-        """Remove a broker that is fenced or shuts down from the ISR; it cannot lead either."""
+        """Remove a broker that is fenced or shuts down from the ISR; if it leads, another broker is elected."""
         if broker in self.partition.isr:
             self.write(self.change(removed=broker))
 
