@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Handle DeleteRecords: move the log start up to an offset of at most the high watermark (-1: to that)."""
+        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1 means that)."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)

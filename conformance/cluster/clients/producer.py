@@ -5,7 +5,7 @@ refused as out of order, or any record is refused because the leader does not kn
 epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives
 up the records in flight. But if the leader does not know the producer, and its log starts above all acknowledged
 records, a producer before 2.5 assumes that its records were deleted, and renumbers the records in flight in the same
-epoch. The fact sheet does not cover releases before 2.5. If the refused request has an earlier sequence number
+epoch. The fact sheet does not say what happens before 2.5. If the refused request has an earlier sequence number
 than the record has now, nothing changes: the record is sent again. Transactional producers do none of this here.
 
 Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
@@ -144,7 +144,7 @@ class Producer:
 
     @property
     def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
-        """Every record with a sequence number, in order of sending: payload, (index in `identities`, stamp) pairs."""
+        """Every record with a sequence number, in order of sending: payload; its stamps, by index in `identities`."""
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property
@@ -169,7 +169,7 @@ class Producer:
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:
                 raise ClusterError(
-                    f"producer {self.name} ignores old metadata: leader epoch {leader_epoch}, not {self.leader_epoch}"
+                    f"producer {self.name} ignores leader epoch {leader_epoch}: it has seen epoch {self.leader_epoch}"
                 )
             self.leader_epoch = leader_epoch
 

@@ -181,5 +181,5 @@ class Transactions:
 
 
 def _as_before_2_7(error: Errors) -> Errors:
-    """The same error as releases before KIP-588 report it: they have a different code for a fenced producer."""
+    """Translate an error for releases before KIP-588, which have a different error for a fenced producer."""
     return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error

@@ -1,13 +1,13 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The model has
-switches of the same names and describes them, except for the following switches:
+Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The model
+describes the switches under the same names. This list adds to its descriptions:
 
-- FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665) are the
-  cluster's alone. LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
-- CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3), RESTART_BEFORE_FENCING (KAFKA-18106),
-  CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED (KAFKA-7738) and READ_REPLICA_IN_ISR
-  (KAFKA-14372, 3.4) have the model's names, and sections 5.3, 7 and 8.22 describe what concerns brokers.
+- The model does not have FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7,
+  KAFKA-15665). LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
+- Sections 5.3, 7 and 8.22 describe what brokers do with CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3),
+  RESTART_BEFORE_FENCING (KAFKA-18106), CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED
+  (KAFKA-7738) and READ_REPLICA_IN_ISR (KAFKA-14372, 3.4).
 - Of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1),
   REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
   DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS,

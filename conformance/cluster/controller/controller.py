@@ -105,7 +105,7 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal, or NONE. Its partition epoch may be old if it repeats the ISR. Sheet 4.5, ZK."""
+        """The error for a proposal, or NONE. To repeat the present ISR, an old epoch is enough. Sheet 4.5, ZK."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):

@@ -6,7 +6,7 @@ Out: records of the partition, of brokers, and of min.insync.replicas, in the me
 
 A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
 always in one batch (ControllerResult.of). The controller never compares logs. A replica that is removed stays assigned
-until the reassignment completes, whether or not it is in the ELR.
+until the reassignment completes, which does not depend on the ELR.
 
 Source: fact sheet, sections 4.5 to 4.9; KAFKA-15665 and KAFKA-19975 for the completion of a reassignment; Kafka:
 ReplicationControlManager (validateAlterPartitionData, ineligibleReplicasForIsr), PartitionChangeBuilder,
@@ -175,7 +175,8 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker is active, and in the ISR, or in the ELR if the ISR is empty. Kafka: isValidNewLeader."""
+        """Whether a broker is in the ISR, or in the ELR if the ISR is empty; and is active, which is checked last.
+        Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
