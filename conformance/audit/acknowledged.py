@@ -224,7 +224,7 @@ class AckedCheck:
         )
 
     def _instead(self, entries: Mapping[str, Entry | None]) -> str:
-        """In words, what the copies have at the offset of a record that none of them holds."""
+        """Say in words what each copy has at the offset of a record that no copy holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
             entry = entries[log.broker]

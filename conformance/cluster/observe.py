@@ -76,8 +76,8 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """What can be observed of one broker. While no process runs, the log is that on the disk, and what only a process
-    knows is None."""
+    """What can be observed of one broker. While no process runs, the log is that on the disk, and fields that
+    only a process knows are None."""
 
     number: int
     is_up: bool

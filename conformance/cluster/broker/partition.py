@@ -23,7 +23,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 @dataclass(frozen=True)
 class ReplicaState:
     """The leader's knowledge of one follower; unknown offsets are -1, times in ms. `broker_epoch` is the number of the
-    process that has fetched; 0 if none has.
+    follower's process that fetched last; 0 before the first fetch.
     """
 
     log_end_offset: int = UNDEFINED_OFFSET
@@ -108,7 +108,8 @@ class ZkIsrManager:
 
 
 class AlterIsrManager:
-    """Sends a leader's ISR to the controller until it is answered, one at a time. Kafka: DefaultAlterIsrManager."""
+    """Sends a leader's proposals to the controller, one at a time, and again if the connection breaks. Kafka:
+    DefaultAlterIsrManager."""
 
     def __init__(self, ask: Callable[[AlterIsrRequest], int], bug: Bug | None) -> None:
         """`ask` sends a request to the controller, and returns the number of the message."""

@@ -146,7 +146,7 @@ class ConsumerRequests:
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
         """Whether the follower in the consumer's rack has the position in its log, as far as this leader knows. (Left
-        out: a leader names no broker that it takes to be dead.)"""
+        out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False

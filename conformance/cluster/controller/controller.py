@@ -162,7 +162,8 @@ class Controller:
         """Do nothing: with ZooKeeper, the controller accepts every broker that restarts."""
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Send the current metadata to a broker process that has started. Its number is its broker epoch (KIP-380).
+        """Send the current metadata to a broker process that has started. The broker epoch is the process's number
+        (KIP-380).
 
         By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure
         first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
