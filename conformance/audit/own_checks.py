@@ -123,7 +123,7 @@ class SnapshotCheck:
             log.heard.append(self.hear)
 
     def hear(self, batch: Batch) -> None:
-        """Compare the snapshots that end before the next batch of the log, and note the batch."""
+        """Compare the snapshots whose offset is at most the start of the next batch; then note the batch."""
         while self._snapshots and self._snapshots[0][0] <= batch.header.base_offset:
             self._compare(*self._snapshots.pop(0))
         if batch.header.producer_id in self._wanted:

@@ -207,7 +207,7 @@ def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrReques
 
 
 def finish_alter_isr(cluster: Cluster, broker: int) -> None:
-    """Deliver every request of a broker to the controller, and every answer to it."""
+    """Deliver every ISR request of a broker to the controller, and then every answer to the broker."""
     for kind in (AlterIsrRequest, AlterIsrResponse):
         for message in cluster.messages():
             if broker in (message.source, message.destination) and isinstance(message.payload, kind):

@@ -256,7 +256,7 @@ class Producer:
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """After a loss, take the next epoch; before 2.5, take a new producer id and give up the records in flight."""
+        """After a loss of records, take the next epoch; before 2.5, a new id, and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))

@@ -34,7 +34,8 @@ FIRST_PRODUCER_ID = 1
 
 
 class TransactionalCluster:
-    """Partitions 0, 1, ... that transactions write to; the last is that of `__consumer_offsets`.
+    """A system with partitions 0, 1, ... that transactions write to; the last partition is that of
+    `__consumer_offsets`.
 
     The application writes records with timestamps that are older than transactional.id.expiration.ms, so a partition
     keeps a producer's state only because of its markers (KAFKA-9144).
