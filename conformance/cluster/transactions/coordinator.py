@@ -273,7 +273,7 @@ class TransactionMarkerChannelManager:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that no longer wait for any partition, because a partition has refused its marker."""
+        """The decided transactions that no longer wait for any partition, because a partition refused its marker."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
