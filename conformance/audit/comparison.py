@@ -374,7 +374,7 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
     """The first later leader that started at or before this offset, so that it lacked the record of epoch `epoch`: the
-    leader's epoch, its start offset, and the broker whose log folder shows it; None if there is none."""
+    leader's epoch, its start offset, and the broker whose log folder shows it; None without such a leader."""
     leaders = [
         (later, start, log.broker)
         for log in logs
