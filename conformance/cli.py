@@ -41,7 +41,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="audit",
-        help="hold log folders of stopped brokers against the invariants of replication",
+        help="check log folders of stopped brokers against the invariants of replication",
         module="isrcheck.conformance.audit.audit_command",
         examples=(
             "conform audit broker1 broker2 broker3",
@@ -61,7 +61,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="serve",
-        help="serve the cluster to real Kafka clients, or play a trace under them",
+        help="serve the cluster to real Kafka clients, or replay a trace while they run",
         module="isrcheck.conformance.wire.serve_command",
         examples=(
             "conform serve --seconds 1",
@@ -71,7 +71,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="record",
-        help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
+        help="pass on and record the traffic of a real Kafka; hold back messages by a script",
         module="isrcheck.conformance.wire.recording.record_command",
         examples=(
             "conform record --node 1=29501:localhost:9092 --seconds 0.5 -o recorded",
@@ -81,7 +81,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="script",
-        help="write the script with which a person drives a trace against a real Kafka",
+        help="write a script with which a person repeats a trace on a real Kafka",
         module="isrcheck.conformance.wire.recording.script_command",
         examples=(
             "conform script counterexamples/latest",
@@ -91,7 +91,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="report",
-        help="write a known failure as a folder from which an issue of Kafka can be filed",
+        help="write a folder about a known failure, from which an issue of Kafka can be filed",
         module="isrcheck.conformance.report.report_command",
         examples=(
             "conform report 8.24 -o report",

@@ -1,4 +1,4 @@
-"""Shared by all commands of `conform`: the gravest exit code, complaints, and the options that choose a model."""
+"""Shared by all commands of `conform`: the exit code, error messages, and the options that choose a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUGS = [bug.name.lower() for bug in Bug]
 
 
 def gravest(codes: set[int]) -> int:
-    """The first of the codes in GRAVEST that is among these; 0 if none is."""
+    """The gravest of the given exit codes, in the order of GRAVEST; 0 if GRAVEST has none of the given codes."""
     return next((code for code in GRAVEST if code in codes), DONE)
 
 
@@ -40,7 +40,7 @@ def model_options(
 
 
 def protocol_of(arguments: argparse.Namespace) -> str:
-    """The generation that --protocol names, or the default."""
+    """The generation (the rules of a Kafka release) that --protocol names, or the default."""
     return arguments.protocol or default_protocol(_model_of(arguments))
 
 
@@ -80,11 +80,11 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def asked_model(arguments: argparse.Namespace) -> str | None:
-    """The model that --model names, or that the other `model_options` are about; None if none is given."""
+    """The model that --model names; without it, kafka if --protocol, --switch or --set is given; otherwise None."""
     is_about_one = arguments.protocol or arguments.switch or arguments.set
     return arguments.model or ("kafka" if is_about_one else None)
 
 
 def _model_of(arguments: argparse.Namespace) -> str:
-    """The model that --model names; commands without that option are about kafka."""
+    """The model that --model names; kafka if the option is not given, or the command does not have it."""
     return str(getattr(arguments, "model", None) or "kafka")

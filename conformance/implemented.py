@@ -1,8 +1,8 @@
-"""What the executable cluster implements of the model's protocols.
+"""Which of the model's protocols the executable cluster implements.
 
 In:  an `Instance` of kafka.
-Out: the switches of a cluster that behaves like it, or MissingMechanismError, which names what the cluster lacks; and
-the cluster's values for the settings of clients; its seeded bugs.
+Out: the switches of a cluster that behaves like the instance, or MissingMechanismError, which names what the cluster
+lacks; the cluster's values for the settings of clients; the cluster's seeded bugs.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 
 
 def system_of(instance: Instance) -> str:
-    """The model of the system that replays this instance. A model of liveness has the actions of another model."""
+    """The name of the model whose system replays this instance: kafka for kafka_liveness, which has kafka's actions."""
     return instance.model.name.removesuffix("_liveness")
 
 
 def require_bug_of(model: str, bug: str | None) -> None:
-    """Check that the system of this model has the bug to be seeded, if any. Raises UsageError."""
+    """Check that the system for this model has the seeded bug of this name, if one is given. Raises UsageError."""
     if bug is not None and bug.upper() not in BUGS[model].__members__:
         names = ", ".join(each.lower() for each in BUGS[model].__members__)
         raise UsageError(f"{bug} is no bug of a system that replays {model}; choose one of {names}")
@@ -63,18 +63,19 @@ class MissingMechanismError(UsageError):
 
 
 class UntimelyError(UsageError):
-    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
+    """No timing makes a cluster follow the trace: the model allows steps that clocks, timers or producers rule out."""
 
 
 def with_flags(switches: Switches, instance: Instance) -> Switches:
-    """The given switches of a cluster, with each switch that is on or off set as in the model, if the model has it."""
+    """The given switches of a cluster, but each on/off switch that the model also has gets the model's value."""
     flags = {each.name for each in fields(switches) if isinstance(each.default, bool)} & instance.model.entries.keys()
     values: dict[str, Any] = {name: bool(getattr(instance.configuration, name)) for name in flags}
     return replace(switches, **values)
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
+    """The switches of a cluster with the values of the model's switches of the same names. MissingMechanismError if the
+    cluster lacks one."""
     configuration, missing = instance.configuration, []
     switches = Switches(
         IDEMPOTENT_CACHE=configuration.remembered_batches,

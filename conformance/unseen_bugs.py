@@ -1,7 +1,7 @@
 """Which seeded bugs of the executable systems a configuration cannot show, and why.
 
-A bug is a mistake at one place of the system. It cannot show if the configuration, or this direction, never leads
-there. A bug that is not named here can show, but need not: walks and runs are random.
+A bug is a mistake at one place of the system. It cannot show if the configuration, or the direction of the
+comparison (replay or follow), never leads there. A bug that is not named here may show: walks and runs are random.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.traces.lanes.table import wrapped
 
 @dataclass(frozen=True)
 class Need:
-    """What a configuration must have so that a bug can show: in words, and as a test of its values."""
+    """A condition that a configuration must meet so that a bug can show: in words, and as a test of its entries."""
 
     what: str
     is_met: Callable[[Any], bool]
@@ -205,12 +205,12 @@ ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
 
 
 def unmet(bug: AnyBug, configuration: Any) -> Need | None:
-    """The first condition of a bug that this configuration does not meet; None if it meets all."""
+    """The first condition of a bug that this configuration does not meet; None if it meets all conditions."""
     return next((need for need in NEEDS.get(bug, ()) if not need.is_met(configuration)), None)
 
 
 def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction: str) -> list[str]:
-    """The bugs that cannot show, by the missing condition, as lines. `never`: those that the direction never shows."""
+    """Lines that list the bugs that cannot show, by missing condition. `never`: bugs that `direction` never shows."""
     bugs: list[AnyBug] = list(BUGS[model])
     by_reason: dict[str, list[AnyBug]] = {}
     for bug in bugs:

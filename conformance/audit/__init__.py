@@ -1,10 +1,10 @@
-"""Audit: holds the log folders of stopped brokers against the invariants of replication.
+"""Audit: checks whether the log folders of stopped brokers satisfy the invariants of replication.
 
 In:  copies of the `log.dirs` of brokers; optionally, a list of acknowledged records.
-Out: for each partition, what the brokers have and which invariant is broken, as text or JSON.
+Out: for each partition, what the brokers have and which invariants are broken, as text or JSON.
 
 audit_command.py is the command line. copies.py finds the copies of a partition and reads their logs. own_checks.py
-holds a copy against its own checkpoints, comparison.py compares the copies offset by offset, acknowledged.py looks for
+compares a copy with its own checkpoints, comparison.py compares the copies offset by offset, acknowledged.py looks for
 acknowledged records. findings.py holds what the checks have in common; report.py audits a partition and prints the
 result.
 """

@@ -1,8 +1,8 @@
 """Acknowledged records: reads the list of records acknowledged with acks=all; checks that every copy holds them.
 
-In:  a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of the wire.
-     The batches of each copy, and after the last one the logs.
-Out: `Acked`, in the order of the file, or a UsageError with file and line; findings.
+In:  the list: a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of
+     network traffic. The batches of each copy, as they are read, and the logs when all are read.
+Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line; findings.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(number: int, line: bytes) -> Acked | None:
-    """The record of a line; None for a line about something else. Raises UnreadableError."""
+    """The acknowledged record that a line shows; None for a comment or any other line. Raises UnreadableError."""
     if not line.strip() or line.startswith(b"#"):
         return None
     if line.startswith(b"{"):
@@ -78,7 +78,7 @@ def _record(number: int, line: bytes) -> Acked | None:
         return _observed(number, said) if "kind" in said else _listed(number, said)
     word, _, value = line.partition(b" ")
     if not word.isdigit() or len(word) > len(str(1 << 63)):
-        raise UnreadableError(f"it does not begin with an offset; {CURE}")
+        raise UnreadableError(f"the line does not begin with an offset; {CURE}")
     return Acked(number, _offset(int(word)), value if b" " in line else None)
 
 
@@ -91,7 +91,7 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The record of a line of a recording: `acked` with acks=all, or the `client_result` of a success."""
+    """The record of an `acked` line with acks=all, or of a successful `client_result`; None for any other line."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:
@@ -106,7 +106,7 @@ def _value(said: dict[str, Any]) -> bytes | None:
 
 def _offset(offset: int) -> int:
     if not 0 <= offset < 1 << 63:
-        raise UnreadableError(f"it gives no offset, which is a number from 0 to {(1 << 63) - 1}")
+        raise UnreadableError(f"{offset} is no offset, which is a number from 0 to {(1 << 63) - 1}")
     return offset
 
 
@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """The finding about one record, if any; copies that lack what others hold are added to `behind`."""
+        """The finding about one record, or None; if only some copies have the record, it is added to `behind`."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -216,7 +216,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether a copy may hold a record where it cannot be read, or held it before compaction."""
+        """Whether it is unknown if a copy had a record: its offset is unreadable, or compaction may have removed it."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (
@@ -224,7 +224,7 @@ class AckedCheck:
         )
 
     def _instead(self, entries: Mapping[str, Entry | None]) -> str:
-        """In words, what the copies have at the offset of a record that none of them holds."""
+        """Say in words what each copy has at the offset of a record that no copy holds."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
             entry = entries[log.broker]

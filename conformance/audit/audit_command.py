@@ -1,4 +1,4 @@
-"""`conform audit`: holds log folders of stopped brokers against the invariants of replication."""
+"""`conform audit`: checks whether log folders of stopped brokers satisfy the invariants of replication."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit all partitions; a file that cannot be read does not stop the others."""
+    """Audit all partitions; a file that cannot be read does not stop the audit of the other files."""
     folders = copies_in(arguments.folders, arguments.partition)
     isr = _isr(arguments.isr, folders)
     acked = _acked(arguments.acked, folders)
@@ -121,7 +121,7 @@ class _Progress:
             self._line.tell(f"{state}, the last at byte {batch.byte:,} of its segment", now - self._began)
 
     def next_partition(self) -> None:
-        """Count a partition, and make room for its report."""
+        """Count a finished partition, and erase the progress line before its report is printed."""
         self.partitions += 1
         self._line.clear()
 
@@ -134,7 +134,9 @@ def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozense
         listed = frozenset(brokers.split(","))
         for broker in sorted(listed):
             if broker not in folders.brokers:
-                raise UsageError(f"--isr {text}: there is no {broker!r}; the folders are: {', '.join(folders.brokers)}")
+                raise UsageError(
+                    f"--isr {text}: {broker!r} is no broker; the brokers are: {', '.join(folders.brokers)}"
+                )
         isr[partition] = listed
     return isr
 
@@ -146,18 +148,16 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
         for record in acked_in(Path(path)):
             partition = record.partition or named or _only_partition(text, folders)
             if partition not in folders.copies:
-                raise UsageError(f"{path}:{record.line}: no folder has the partition {partition}")
+                raise UsageError(f"{path}:{record.line}: no log folder has the partition {partition}")
             acked.setdefault(partition, []).append(record)
     return acked
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The only partition outside internal topics. Raises UsageError."""
+    """The partition of a list that names none: the only one outside internal topics. Raises UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
-        raise UsageError(
-            f"--acked {text}: which of {len(partitions)} partitions is not said; give --acked TOPIC-N={text}"
-        )
+        raise UsageError(f"--acked {text} names none of the {len(partitions)} partitions; give --acked TOPIC-N={text}")
     return partitions[0]
 
 
@@ -167,5 +167,5 @@ def _for_partition(text: str, folders: Found) -> tuple[str | None, str]:
     if not equals or not PARTITION.fullmatch(partition):
         return None, text
     if partition not in folders.copies:
-        raise UsageError(f"{text}: no folder has the partition {partition}")
+        raise UsageError(f"{text}: no log folder has the partition {partition}")
     return partition, rest

@@ -1,11 +1,11 @@
-"""Compares the copies of a partition offset by offset: is everything committed on every copy that has to have it?
+"""Compares the copies of a partition offset by offset: does each copy have every committed record that it must have?
 
 Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
 A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-A broker whose log differs there in an earlier leader epoch, or ends before it, may only have stopped before the others:
-this is an error if that broker was in the ISR, which the folders do not say.
+If a broker's log has a record of an earlier leader epoch there, or ends before it, the broker may only have stopped
+before the others: this is an error only if that broker was in the ISR, which the folders do not show.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Group:
 class Region:
     """Offsets at which copies differ: the groups that hold something, and the copies that have a hole there.
 
-    `why` says why it could not be decided whether the groups differ, if so.
+    `why` says why the groups could not be compared; None if they were compared, and differ.
     """
 
     first: int
@@ -78,7 +78,7 @@ class _Cursor:
         self.advance()
 
     def advance(self) -> None:
-        """Go on to the next piece of the copy."""
+        """Move `head` to the next piece of the copy."""
         self.head = next(self._records, None)
         if self.head is None:
             batch = next(self._batches, None)
@@ -87,7 +87,7 @@ class _Cursor:
                 self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
-        """Replace the batch at the head by its records; return why that is not possible."""
+        """Replace the batch at the head by its records; return why that is impossible, or None if it is done."""
         batch = self.head.batch if self.head else None
         if batch is None:
             return None
@@ -157,7 +157,7 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
 
 
 def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
-    """The region of a piece that is the same in all copies that hold it, if another copy has a hole there."""
+    """Yield the region of a piece that is equal in all copies that hold it, if some other copy has a hole there."""
     holes = _holes(cursors, holders, piece.first)
     if holes:
         brokers = tuple(cursor.log.broker for cursor in holders)
@@ -165,7 +165,7 @@ def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) 
 
 
 def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> tuple[str, ...]:
-    """The copies whose log spans an offset without having it."""
+    """The brokers whose log spans an offset, but has no record at it."""
     return tuple(
         cursor.log.broker
         for cursor in cursors
@@ -174,14 +174,14 @@ def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> t
 
 
 def _different(cursors: Sequence[_Cursor], holders: Sequence[_Cursor]) -> Iterator[Region]:
-    """The region of one offset, with the copies grouped by what they hold."""
+    """Yield the region of one offset, with the copies grouped by the record that they hold there."""
     groups = _grouped(holders, lambda piece: (piece.epoch, piece.digest))
     at = holders[0].head.first if holders[0].head else 0
     yield Region(at, at, tuple(groups.values()), _holes(cursors, holders, at))
 
 
 def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]]) -> dict[tuple[Any, ...], Group]:
-    """The copies by what they hold: those whose pieces have the same key."""
+    """Group the copies whose next pieces have the same key; return the groups by key."""
     groups: dict[tuple[Any, ...], Group] = {}
     for cursor in cursors:
         if piece := cursor.head:
@@ -191,10 +191,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """The region of a batch that cannot be opened.
+    """Yield the region of a batch whose records cannot be read.
 
-    If all copies hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is unknown
-    whether they do.
+    If all copies hold a batch with these bounds, and compaction has not rewritten it, the copies differ; otherwise it
+    is unknown whether they differ.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
@@ -216,7 +216,7 @@ def shown(value: bytes | None) -> str:
 
 
 class CommittedCheck:
-    """Judges the differences between the copies of a partition. `isr`: the brokers in the ISR; None: not known."""
+    """Decides which differences between copies are errors. `isr`: the brokers in the ISR; None if not known."""
 
     def __init__(self, logs: Sequence[CopyLog], isr: Set[str] | None) -> None:
         self.logs = logs
@@ -325,7 +325,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """Yield the finding about a copy that ends before what is committed on another copy."""
+        """Yield the finding about a copy, if it ends before an offset that is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)
@@ -354,13 +354,13 @@ class CommittedCheck:
             yield lacking(self.isr, statement, (log.broker,), log.end, most - 1)
 
     def _bound(self, group: Group) -> tuple[int, str]:
-        """The highest high watermark of a group, and its broker."""
+        """The highest high watermark of the group's brokers, and the broker that has it."""
         owner = max(group.brokers, key=lambda broker: self._high_watermarks[broker])
         return self._high_watermarks[owner], owner
 
 
 def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that these brokers lack something: an error if one of them was in the ISR."""
+    """The finding that these brokers lack committed records: an error if one of the brokers was in the ISR."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)
@@ -373,8 +373,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """A later leader that began at or before this offset, hence without its record of this epoch: its leader epoch, its
-    start offset, and the broker whose log folder shows this."""
+    """The first later leader that started at or before this offset, so that it lacked the record of epoch `epoch`: the
+    leader's epoch, its start offset, and the broker whose log folder shows it; None without such a leader."""
     leaders = [
         (later, start, log.broker)
         for log in logs
@@ -385,7 +385,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """The leader epochs and their start offsets as the other brokers know them, and which brokers know them."""
+    """Maps (leader epoch, start offset), from all brokers except `but`, to the brokers whose folders show it."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

@@ -61,7 +61,7 @@ FILES_OF_A_LOG_FOLDER = {HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED, 
 
 @dataclass(frozen=True)
 class Copy:
-    """A broker's copy of a partition: its files, and what the checkpoints say (None: nothing)."""
+    """A broker's copy of a partition: its files, and the values of the checkpoints; None if a checkpoint has none."""
 
     broker: str
     partition: str
@@ -106,7 +106,7 @@ def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
             folder_content.unreadable.append(f"{folder}: no folder of a partition (TOPIC-N) in it; {cure}")
     for partition in only:
         if partition not in folder_content.copies and not folder_content.unreadable:
-            raise UsageError(f"--partition {partition}: no folder has it; name one of them as TOPIC-N")
+            raise UsageError(f"--partition {partition}: no log folder has this partition; name it as TOPIC-N")
     return folder_content
 
 
@@ -172,7 +172,7 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
 
 
 def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
-    """The content of a file; None if it is absent or, with a line about it, if it cannot be read."""
+    """The content of a file; None if it is absent, or cannot be read: then a line is added to `content.unreadable`."""
     try:
         return read(path) if os.path.lexists(path) else None
     except FileError as error:
@@ -208,9 +208,7 @@ def _numbered(pattern: re.Pattern[str], folder: Path, names: Sequence[str]) -> I
         match = pattern.fullmatch(name)
         if match:
             if int(match[1]) >= 1 << 63:
-                raise FileError(
-                    folder / name, f"its name is no offset, which is less than {1 << 63}; copy the folder again"
-                )
+                raise FileError(folder / name, f"its name is no offset below {1 << 63}; copy the folder again")
             yield int(match[1]), folder / name
 
 
@@ -233,10 +231,10 @@ class EpochRun:
 
 
 class CopyLog:
-    """The log of a copy. `batches` can be read once; `end` and what else it counts are final once it is exhausted.
+    """The log of a copy. `batches` can be read once; `end` and the counts are final when all batches are read.
 
     `start` is the log start offset; `end` is the log end offset, or the first offset that was not read if `is_whole` is
-    false. `heard` is called with each batch before it is passed on.
+    false. The functions in `heard` are called with each batch before `batches` yields it.
     """
 
     def __init__(self, copy: Copy, most: int) -> None:
@@ -304,7 +302,7 @@ class CopyLog:
                 self.findings.append(Finding(Grade.NOTE, "torn", statement, (self.broker,), base))
 
     def _take(self, path: Path, batch: Batch) -> None:
-        """Count a batch, and check that its leader epoch is not lower than the one before."""
+        """Count a batch, and check that its leader epoch is not lower than that of the batch before."""
         self.batches_read += 1
         self.records_read += batch.header.record_count
         self.end = max(self.end, batch.header.last_offset + 1)
@@ -366,6 +364,6 @@ def records_in(batch: Batch) -> Iterator[CopiedRecord]:
             timestamp = (batch.header.base_timestamp + timestamp_delta).to_bytes(16, "big", signed=True)
             yield CopiedRecord(offset, value, hashlib.blake2b(timestamp + content, digest_size=16).digest())
     except TooLargeError:
-        raise UnreadRecordsError(f"it has more than {MOST_BYTES_OF_RECORDS} bytes uncompressed") from None
+        raise UnreadRecordsError(f"the batch has more than {MOST_BYTES_OF_RECORDS} bytes uncompressed") from None
     except (CompressionError, MalformedRecordsError):
         raise BatchError(batch.byte, "the checksum is right, but the records cannot be read") from None

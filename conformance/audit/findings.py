@@ -1,4 +1,4 @@
-"""What an audit finds: statements of four grades."""
+"""The findings of an audit: statements, each with one of four grades."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXIT_CODES = {Grade.BROKEN: VIOLATED, Grade.DAMAGED: USAGE, Grade.UNDECIDED: UND
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding: its grade, its check, what it says in one line, and the copies and offsets that it is about."""
+    """A statement of a check about some brokers' copies: its grade, the check's name, and the offsets concerned."""
 
     grade: Grade
     check: str
@@ -50,7 +50,7 @@ def names(brokers: Sequence[str]) -> str:
 
 
 def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The first findings of each grade and check; instead of the others, one that counts them."""
+    """The first findings of each grade and check; the further ones are replaced by one finding with their number."""
     counts: Counter[tuple[Grade, str]] = Counter()
     for finding in findings:
         kind = finding.grade, finding.check

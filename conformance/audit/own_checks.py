@@ -1,4 +1,4 @@
-"""Holds a copy of a partition against its own checkpoints and snapshots.
+"""Compares a copy of a partition with its own checkpoints and snapshots.
 
 A checkpoint beyond the log end shows that the log was once longer. The missing records may have been committed.
 """
@@ -73,7 +73,8 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
 
 
 def _first_disagreement(log: CopyLog, checkpoint: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
-    """Compare at both ends of each run of batches; between them, an entry begins only if it covers the end."""
+    """Yield the first disagreement. Both ends of each run of batches are compared: an entry of the checkpoint that
+    begins in between also covers the last offset of the run."""
     place = -1
     first = entries[0][1] if entries else 0
     if first > log.start:
@@ -122,14 +123,14 @@ class SnapshotCheck:
             log.heard.append(self.hear)
 
     def hear(self, batch: Batch) -> None:
-        """Take the next batch of the log."""
+        """Compare the snapshots whose offset is at most the start of the next batch; then note the batch."""
         while self._snapshots and self._snapshots[0][0] <= batch.header.base_offset:
             self._compare(*self._snapshots.pop(0))
         if batch.header.producer_id in self._wanted:
             self._seen[batch.header.producer_id] = _after(self._seen.get(batch.header.producer_id, NOTHING_YET), batch)
 
     def close(self) -> None:
-        """Compare the snapshots at the log end, and find those beyond it."""
+        """Compare the snapshots up to the log end, and report snapshots beyond it."""
         if not self.log.is_whole:
             return
         for offset, name, said in self._snapshots:
@@ -178,7 +179,7 @@ MOST_FINDINGS = 10
 
 
 def _after(before: Producer, batch: Batch) -> Producer:
-    """What is known of a producer after its next batch. A new epoch forgets the sequence numbers of the old one."""
+    """The state of a producer after its next batch. A new epoch forgets the sequence numbers of the old epoch."""
     if batch.header.producer_epoch != before.epoch:
         before = Producer(batch.header.producer_epoch, -1, -1, before.open_transaction)
     if batch.header.is_control:

@@ -1,4 +1,4 @@
-"""Audits one partition: reads all its copies once, side by side, and makes every check. Spells the result."""
+"""Audits one partition: reads all its copies once, side by side, and makes every check. Formats the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_FINDINGS = 50
 
 @dataclass(frozen=True)
 class PartitionReport:
-    """What the copies of a partition are, and what was found, worst first.
+    """The result for one partition: the logs of its copies, and the findings, worst first.
 
     `snapshots` is the number of producer snapshots that were compared with the log; `acked` counts the acknowledged
     records, if a list was given.
@@ -47,7 +47,7 @@ def audit_partition(
     isr: Set[str] | None = None,
     hear: Callable[[Batch], None] = lambda batch: None,
 ) -> PartitionReport:
-    """Audit a partition of which these copies exist in the folders of these brokers.
+    """Audit a partition. `copies`: all copies of the partition; `brokers`: the names of all log folders.
 
     At most `most` bytes of each segment are read. `hear` is called with each batch that was read.
     """
@@ -79,7 +79,7 @@ def audit_partition(
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """The largest set of logs whose topics can be the same, and a finding about the others."""
+    """All logs; or if their topic ids differ, the largest set with one id, and a finding about the others."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []

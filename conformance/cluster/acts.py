@@ -1,4 +1,4 @@
-"""What a driver does to a cluster: operations that combine several calls, and an administrator's at random.
+"""What a driver does to a cluster: fixed sequences of calls, and an administrator's operations, drawn at random.
 
 In:  a `Cluster`, used through its public methods only; a source of randomness.
 Out: the changed cluster; `Act`: an operation in words, or None if the operation that was drawn is refused.
@@ -43,7 +43,7 @@ class Act:
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
-    """The observed state of one broker: its part of `Cluster.observe`."""
+    """The observed state of one broker, as in `Cluster.observe()`."""
     return cluster.observe_broker(broker)
 
 
@@ -63,7 +63,7 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower sends its next fetch, and the leader handles it; returns the response in flight (None: parked).
+    """A follower sends its next fetch, and the leader handles it; returns the response, or None if the fetch is parked.
 
     Errors: `ClusterError` if the fetcher awaits a response, is in a back-off, or does not have the partition.
     """
@@ -73,7 +73,7 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
             cluster.deliver(fetcher.outstanding)
             return response_in_flight(cluster, follower, leader)
     raise ClusterError(
-        f"broker {follower} has no fetch to send to broker {leader}: {view_of(cluster, follower).fetchers}"
+        f"broker {follower} can send no fetch to broker {leader}; its fetchers: {view_of(cluster, follower).fetchers}"
     )
 
 
@@ -92,7 +92,7 @@ def fetch(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
-    """Complete a parked fetch: at once if there are records, otherwise after its wait. Its response stays in flight."""
+    """Complete a parked fetch: at once if there are records, else by moving time to the deadline; send the response."""
     if not cluster.fire(leader, TimerKind.DELAYED_FETCH, follower):
         parked = view_of(cluster, leader).leadership
         deadlines = [deadline for each, _, deadline in (parked.parked_fetches if parked else ()) if each == follower]
@@ -103,7 +103,7 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """A truncating follower sends requests to its leader until it can fetch; a follower that fetches does nothing.
+    """Let a follower that has to truncate its log exchange requests with its leader until it can fetch records.
 
     Errors: `ClusterError` if the leader refuses, or if the reconciliation does not end (KAFKA-10706).
     """
@@ -117,7 +117,7 @@ def reconcile(cluster: Cluster, follower: int) -> None:
             cluster.deliver(cluster.messages()[-1].number)
             apply(cluster, follower, fetcher.source)
     if view_of(cluster, follower).is_truncating:
-        raise ClusterError(f"broker {follower} does not stop truncating: {view_of(cluster, follower).epoch_entries}")
+        raise ClusterError(f"broker {follower} goes on truncating: {view_of(cluster, follower).epoch_entries}")
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
@@ -199,15 +199,15 @@ def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
 
 
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
-    """A broker's request to the controller, or the answer to it. Errors: `ClusterError` if neither is in flight."""
+    """The ISR request of a broker in flight, or the answer to it, as `kind` says. Errors: `ClusterError` if none is."""
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message
-    raise ClusterError(f"broker {broker} and the controller exchange no such message about the ISR")
+    raise ClusterError(f"no {kind.__name__} between broker {broker} and the controller is in flight")
 
 
 def finish_alter_isr(cluster: Cluster, broker: int) -> None:
-    """Deliver every request of a broker to the controller, and every answer to it."""
+    """Deliver every ISR request of a broker to the controller, and then every answer to the broker."""
     for kind in (AlterIsrRequest, AlterIsrResponse):
         for message in cluster.messages():
             if broker in (message.source, message.destination) and isinstance(message.payload, kind):

@@ -48,7 +48,7 @@ class Cluster:
         bug: str | None = None,
         directory: Path | None = None,
     ) -> None:
-        """`protocol` is the name of a generation, or its switches. With a directory, logs are files in it.
+        """`protocol`: a generation's name, such as 2.4, or its switches. With `directory`, the logs are files there.
 
         Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
         """
@@ -230,8 +230,8 @@ class Cluster:
     def restart(self, broker: int) -> None:
         """Start a new process; it registers, and the controller sends it the current metadata.
 
-        Errors: `ClusterError` if one runs, or if the session of the process before lasts (KRaft); `StorageError` if its
-        files are damaged.
+        Errors: `ClusterError` if one runs, or if the session of the earlier process has not ended (KRaft);
+        `StorageError` if its files are damaged.
         """
         self._controller.must_accept(broker)
         self._broker(broker).start_up()
@@ -292,7 +292,7 @@ class Cluster:
         self._clients.producer(producer).gives_up(number)
 
     def init_producer_id(self, producer: str = PRODUCER) -> None:
-        """A new instance of a producer, with a higher epoch; an open transaction of the old instance is aborted."""
+        """Start a new instance of a producer, with a higher epoch; the old instance's open transaction is aborted."""
         named = self._clients.producer(producer)
         was_open = named.in_transaction
         named.bump_epoch()
@@ -333,7 +333,7 @@ class Cluster:
         most: int | None = None,
         rack: int | None = None,
     ) -> int:
-        """A consumer in the rack of a broker, or in no rack, asks a broker for the next records, at most so many;
+        """A consumer in the rack of a broker, or in no rack, asks a broker for at most `most` of the next records;
         returns the number of the message. Errors: `ClusterError`.
         """
         self._broker(broker)
@@ -346,7 +346,7 @@ class Cluster:
     def tell_consumer(
         self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> None:
-        """A consumer learns from a broker that presumes to lead that it leads, and may then ask it about offsets."""
+        """A consumer learns from a broker that this broker leads, and may then ask the broker about offsets."""
         self._clients.consumer(consumer, isolation).learns_of_leader(broker, self.leader_known_to(broker)[1])
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
@@ -369,15 +369,15 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether the controller would accept a new process of a broker without fencing the earlier one (with ELR it
-        fences it, KAFKA-18106). Errors: `ClusterError` without KRaft.
+        """Whether a broker can register a new process now without being fenced first: its session has ended, and it is
+        fenced already, or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
         """
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
         return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
 
     def end_session(self, broker: int) -> None:
-        """The heartbeats of a broker fail to arrive in time. Errors: `ClusterError`."""
+        """Let the session of a broker end, as if its heartbeats did not arrive in time. Errors: `ClusterError`."""
         self._broker(broker)
         self._quorum().end_session(broker)
 
@@ -388,7 +388,8 @@ class Cluster:
 
     def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
         """An operator shuts a broker down: from now on its heartbeats ask for the shutdown. A broker that leads no
-        partition at all stops with the first heartbeat; otherwise its leaderships move first. Errors: `ClusterError`.
+        partition stops with the first heartbeat; otherwise its leaderships move first. `leads_others`: it also leads
+        partitions outside of this cluster. Errors: `ClusterError`.
         """
         self._broker(broker).kraft.begin_shutdown()
         self._quorum().give_other_leaderships(broker, leads=leads_others)

@@ -76,8 +76,8 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """What can be observed of one broker. While no process runs, the log is that on the disk, and what only a process
-    knows is None."""
+    """What can be observed of one broker. While no process runs, the log is that on the disk, and fields that
+    only a process knows are None."""
 
     number: int
     is_up: bool
@@ -147,8 +147,8 @@ class ControllerView:
 
 @dataclass(frozen=True)
 class ProducerView:
-    """One producer: the id and epoch of each numbering, the present one last; its numbered records, with the stamp that
-    each had in a numbering; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
+    """One producer: its ids and epochs, the present one last; its records that have sequence numbers, each with all its
+    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
     """
 
     name: str
@@ -279,7 +279,7 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
 
 
 def client_view(kind: type[View], client: Consumer | Producer) -> View:
-    """The view of a client, whose fields are public attributes of the client."""
+    """The view of a client: each field has the value of the client's attribute of the same name."""
     return kind(**{each.name: getattr(client, each.name) for each in fields(kind)})
 
 

@@ -35,7 +35,7 @@ TABLES = ("runs", "actions", "verdicts", "overlap")
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, as a pandas query (on data frames by name) and as a Spark SQL query."""
+    """A question: in words, as a pandas query (on data frames by table name), and as a Spark SQL query."""
 
     text: str
     of_pandas: Callable[[Mapping[str, DataFrame]], DataFrame]

@@ -1,4 +1,4 @@
-"""`conform report`: a known failure as a folder from which an issue of Kafka can be filed.
+"""`conform report`: writes a folder about a known failure, from which an issue of Kafka can be filed.
 
 In:  the library of known failures, whose files hold all texts.
 Out: a page of one screen, the text of an issue, the history as a page, a drawing and a trace, a test, and a script.

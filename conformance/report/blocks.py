@@ -22,7 +22,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a report, with a title. Like each of its blocks, it is an element of a page and lines of an issue."""
+    """A part of a report, with a title. `element` shows it on a page, `lines` in an issue; blocks have both, too."""
 
     title: str
     blocks: Sequence[Text | Items | Rows | Listing | Files]
@@ -64,7 +64,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table: its head, and rows of as many cells."""
+    """A table: the cells of its head, and rows with the same number of cells."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -110,12 +110,12 @@ class Files:
 
 
 def in_page(text: str) -> list[Content]:
-    """Return a text for a page."""
+    """Return a text for a page, with `code` between backticks as code elements."""
     return _split(text, lambda piece: piece, lambda piece: element("code", piece))
 
 
 def in_issue(text: str) -> str:
-    """Return a text for an issue."""
+    """Return a text for an issue in JIRA's markup, with `code` between backticks as {{code}}."""
     return "".join(_split(text, _escaped, _code))
 
 

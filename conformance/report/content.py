@@ -1,4 +1,4 @@
-"""What a report says: the facts of its first screen, the parts behind them, and the commands that replay everything."""
+"""The content of a report: the facts on its first screen, the parts below, and the commands that replay everything."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _evidence(report: Report) -> Iterator[Text | Rows]:
 
 
 def script(failure: Failure, report: Report) -> str:
-    """Return the script that replays everything: it is run in the folder of the report."""
+    """Return the shell script that replays the failure; a reader runs it in the folder of the report."""
     lines = ["# Finds the history, and every search that the library has of the failure:"]
     lines += [search_of(report.history), f"check failures {failure.number}"]
     if is_replayed(report.history.instance):
@@ -166,7 +166,7 @@ def is_replayed(instance: Instance) -> bool:
 
 
 def search_of(history: History) -> str:
-    """Return the command that finds a history. A property of endless behaviours needs the whole state space."""
+    """Return the command that finds a history. For a liveness property, it searches the whole state space."""
     kind = next(prop.kind for prop in history.instance.properties if prop.name == history.property_name)
     return _command(history, None if kind in WHOLE else history.depth)
 

@@ -1,6 +1,6 @@
-"""`conform report`: a known failure as a folder from which an issue of Kafka can be filed.
+"""`conform report`: writes a folder about a known failure, from which an issue of Kafka can be filed.
 
-The library of known failures holds the steps, which are taken again; no search is needed.
+The steps are taken again from the library of known failures; no search is needed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report of one failure, or of all."""
+    """Write the report of one failure, or the reports of all."""
     word, out, force = arguments.failure, arguments.out, arguments.force
     texts = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
     for folder in sorted({out, *((out / name).parent for name in texts)}):

@@ -62,7 +62,7 @@ class TimerKind(Enum):
 
 @dataclass(frozen=True)
 class Process:
-    """What a broker holds in memory, so that a crash loses it."""
+    """The state of a broker's process: everything in memory, which a crash loses."""
 
     log: Log
     partition: Partition
@@ -79,7 +79,7 @@ ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToD
 
 @dataclass(eq=False)
 class Broker(Part):
-    """A broker and its number. `process` numbers its processes from 1; it is 0 while none runs."""
+    """A broker: its disk, and the process that runs on it, if any. Each start of a process gives it the next number."""
 
     _number: int
     storage: Storage
@@ -128,7 +128,7 @@ class Broker(Part):
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
-        """Become leader or follower as `Start` says for this broker. Called only at the start of a run."""
+        """Become leader or follower, as the initial state (`Start`) says. Called only at the start of a run."""
         process, start = self._must_run(), self._start
         if isinstance(self._controller, QuorumController):
             self.kraft.apply_metadata(self._controller.image)
@@ -149,7 +149,7 @@ class Broker(Part):
         manager = self._must_move().replica_manager
         if not isinstance(manager, KraftReplicaManager):
             raise ClusterError(
-                "brokers send heartbeats, and shut down in order, only in a KRaft cluster; take --protocol 3.3"
+                "without a KRaft controller, brokers have no heartbeats or controlled shutdowns; take --protocol 3.3"
             )
         return manager
 

@@ -42,8 +42,9 @@ class Mode(Enum):
 
 @dataclass
 class PartitionFetchState:
-    """The state of the partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before`
-    in ms; `diverging` is the response according to which it still has to truncate (HW_FROM_DIVERGING_RESP)."""
+    """The state of the partition in one fetcher. `initial_offset`: the high watermark when the fetcher was assigned the
+    partition; `not_before`: the end of a back-off, in ms; `diverging`: the response according to which the follower
+    still has to truncate its log (HW_FROM_DIVERGING_RESP)."""
 
     leader_epoch: int
     initial_offset: int
@@ -136,10 +137,10 @@ class FetcherThread(Part):
             self._listed(state, request_sent, response)
 
     def _fetched(self, state: PartitionFetchState, sent: Outstanding, response: FetchResponse) -> None:
-        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
+        """Append records that begin at the log end, whatever their epoch. Kafka: processPartitionData; fact sheet 2.5.
 
-        If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
-        and truncates after that, when the thread continues.
+        If the logs diverge, the follower truncates its log. Before 3.5 it first adopts the response's high watermark,
+        and truncates when the thread continues (KAFKA-14704).
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
@@ -160,7 +161,8 @@ class FetcherThread(Part):
             self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
-        """Truncate the log; since 2.1.1, answers for an older epoch are dropped (KAFKA-7786). Kafka: maybeTruncate."""
+        """Truncate as the leader answers; since 2.1.1, drop answers to a request of an older epoch (KAFKA-7786). Kafka:
+        maybeTruncate."""
         stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -177,7 +179,7 @@ class FetcherThread(Part):
                 state.mode = Mode.FETCHING
 
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
-        """Truncate to where the logs diverge; the next fetch finds out whether they agree then. Fact sheet 3.5."""
+        """Truncate to where the logs diverge; the next fetch shows whether they agree now. Fact sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         divergence = response.diverging_epoch
         offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
@@ -187,8 +189,8 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Reset the fetch offset after a fetch out of range, without comparing epochs; drop an answer for an earlier
-        assignment, which Kafka cannot get (it holds a lock). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
+        """Reset the fetch offset after a fetch out of range, without comparing epochs. An answer to a request from an
+        earlier assignment is dropped (in Kafka, a lock prevents it). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -204,7 +206,7 @@ class FetcherThread(Part):
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, sent: Outstanding, error: Errors) -> None:
-        """If the current epoch is fenced (FENCED_LEADER_EPOCH), wait for metadata; otherwise retry. Fact sheet 2.5."""
+        """If the leader fences the present epoch (FENCED_LEADER_EPOCH), await metadata; otherwise retry. Sheet 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == sent.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
@@ -246,9 +248,9 @@ class FetcherManager(Part):
     def start_over(self, leader: int, leader_epoch: int) -> None:
         """Follow the given leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
-        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch, and
-        since 2.7 (ON_FETCH) by the fetch. Then only a log without any epoch is truncated here. (In Kafka, the thread
-        does this before its first fetch.)
+        In 0.10 the log is truncated to its high watermark at once; later releases first ask the leader where the logs
+        diverge; since 2.7 (ON_FETCH) the response to the fetch says so, and only a log without any epoch is truncated
+        here. (In Kafka, the thread does this before its first fetch.)
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()
@@ -262,14 +264,14 @@ class FetcherManager(Part):
     def go_on(self, leader_epoch: int) -> None:
         """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
 
-        No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
+        No release has both this switch and fencing of epochs (KIP-320); with both, the fetcher adopts the newer epoch.
         """
         for thread in self._threads.values():
             if thread.state is not None:
                 thread.state.leader_epoch = leader_epoch
 
     def start_fetching(self, leader: int, leader_epoch: int) -> None:
-        """Set up as if the partition had reconciled with its leader. Called only at the start of a run (`Start`)."""
+        """Start fetching, as if the logs had been reconciled before. Called only at the start of a run (`Start`)."""
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:

@@ -38,14 +38,14 @@ class MetadataCache:
 
 @dataclass(eq=False)
 class KraftPartition(Partition):
-    """One replica of the partition, in the role that the last record read by its broker gives to it."""
+    """One replica of the partition; the last metadata record that its broker has read determines its role."""
 
     _metadata: MetadataCache
 
     def is_news(self, announced: LeaderAndIsr) -> bool:
-        """Whether a record is newer than what this broker knows, perhaps from an answer to AlterPartition; a record
-        that is equally old replaces the leader's state in every release so far (EQUAL_PARTITION_EPOCH_REPLACES, section
-        8.25)."""
+        """Whether a record replaces the broker's state, because its partition epoch is higher. (The broker may know a
+        later epoch from an answer to AlterPartition.) In every release so far, a record with an equal epoch replaces
+        the state, too (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25)."""
         if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
         if announced.partition_epoch == self.partition_epoch:
@@ -53,9 +53,8 @@ class KraftPartition(Partition):
         return announced.partition_epoch > self.partition_epoch
 
     def take_assignment(self, record: PartitionRegistration) -> None:
-        """Take the assigned replicas of a record that is not older than what this broker knows, also if it does not
-        replace the ISR. A leader forgets the followers that are removed, and knows nothing of the added ones. Kafka:
-        updateAssignmentAndIsr.
+        """Take the assigned replicas from a record, unless its partition epoch is lower than this broker's. A leader
+        forgets the removed followers, and does not know the offsets of added ones. Kafka: updateAssignmentAndIsr.
         """
         if record.partition_epoch < self.partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
             return
@@ -65,11 +64,11 @@ class KraftPartition(Partition):
             self._remote = {each: self._remote.get(each, ReplicaState()) for each in followers}
 
     def take_min_insync_replicas(self, least: int) -> None:
-        """Take the topic's value of min.insync.replicas. This does not move the high watermark."""
+        """Adopt a new value of the topic's min.insync.replicas, without moving the high watermark."""
         self._min_insync_replicas = least
 
     def adopt_record(self, announced: LeaderAndIsr) -> None:
-        """Take a record of the same leader epoch: a leader adopts the ISR, and drops a change that is pending."""
+        """Take a record of the same leader epoch: a leader adopts its ISR, and drops its own pending proposal."""
         self.partition_epoch = announced.partition_epoch
         if self.is_leader:
             self.isr_state = IsrState(announced.isr)
@@ -85,7 +84,7 @@ class KraftPartition(Partition):
             self.log.checkpoint_high_watermark()
 
     def knows_follower(self, follower: int) -> bool:
-        """Whether a broker is one of the assigned followers, as far as this leader has read."""
+        """Whether a broker is one of the assigned followers, as far as this leader has read the metadata log."""
         if self._bug is Bug.STRANGER_COUNTED:
             self._remote.setdefault(follower, ReplicaState())
         return follower in self._remote
@@ -99,9 +98,9 @@ class KraftPartition(Partition):
     def update_as_two_threads(
         self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
     ) -> None:
-        """Handle a fetch that finds that the follower may join the ISR; before the leader names the follower's process
-        in its request, another fetch takes effect. Up to 3.6 the request names the process of that fetch; since 3.7 the
-        leader compares the processes (KAFKA-15221).
+        """Handle two fetches of a follower in two threads: `late` finds that the follower may join the ISR; `between`
+        takes effect before the leader's request names the follower's process. Up to 3.6 the request names the process
+        of `between`; since 3.7 the leader sends it only if both fetches are of one process (KAFKA-15221).
         """
         self._note_fetch(follower, *late)
         may_join = self._may_join_isr(follower)
@@ -134,7 +133,7 @@ class KraftPartition(Partition):
 
 @dataclass(eq=False)
 class KraftReplicaManager(ReplicaManager):
-    """The requests that one broker process answers, and the metadata that it has read."""
+    """Answers the requests to one broker process, and applies the metadata records that the process reads."""
 
     _partition: KraftPartition
     _metadata: MetadataCache
@@ -152,7 +151,7 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The metadata that this process gives to clients, even if it has no replica. Kafka: KRaftMetadataCache."""
+        """The leader and its epoch, reported to clients even without a replica. Kafka: KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
@@ -172,18 +171,18 @@ class KraftReplicaManager(ReplicaManager):
         return True
 
     def end_heartbeat(self, request: int | None) -> None:
-        """The heartbeat with this number is answered, or its connection broke; any other request is ignored. Kafka:
-        BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
+        """Note that the heartbeat with this number is answered, or its connection broke; ignore any other number.
+        Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
         """
         if request == self._heartbeat_in_flight:
             self._heartbeat_in_flight = None
 
     def apply_metadata(self, image: MetadataImage, *, is_dropped: bool = False) -> None:
-        """Read the metadata log up to this record; what has changed for the partition is applied as one change, and
-        after that a change of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
+        """Read the metadata log up to this image: apply all changes of the partition as one change, and then a change
+        of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
 
-        An image that this process has passed is ignored. `is_dropped`: an exception ends the change of the partition;
-        the broker continues nevertheless, and does not try again.
+        If this process has read further already, nothing happens. `is_dropped`: an exception ends the change of the
+        partition; the broker continues nevertheless, and does not try again.
         """
         before, partition = self._metadata.image, self._partition
         if before is not None and image.offset <= before.offset:
@@ -217,8 +216,8 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is not a follower
-        as far as this leader has read: then the follower retries. Kafka: followerReplicaOrThrow.
+        """Handle a follower's fetch. The leader refuses it, and the follower retries, if according to the metadata that
+        the leader has read, the sender is an earlier process or not a follower. Kafka: followerReplicaOrThrow.
         """
         partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)

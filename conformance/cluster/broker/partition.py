@@ -23,7 +23,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 @dataclass(frozen=True)
 class ReplicaState:
     """The leader's knowledge of one follower; unknown offsets are -1, times in ms. `broker_epoch` is the number of the
-    process that has fetched; 0 if none has.
+    follower's process that fetched last; 0 before the first fetch.
     """
 
     log_end_offset: int = UNDEFINED_OFFSET
@@ -36,7 +36,7 @@ class ReplicaState:
     def after_fetch(
         self, fetch_offset: int, log_start_offset: int, leader_end_offset: int, now: int, broker_epoch: int = 0
     ) -> ReplicaState:
-        """The knowledge after a fetch at time `now`, while the leader's log ended there. Kafka: updateFetchState."""
+        """The state after a fetch at time `now`; `leader_end_offset`: the leader's log end. Kafka: updateFetchState."""
         caught_up = self.last_caught_up_time
         if fetch_offset >= leader_end_offset:
             caught_up = max(caught_up, now)
@@ -65,7 +65,7 @@ Answered = Callable[[AlterIsrResponse], None]
 
 @dataclass(frozen=True)
 class IsrState:
-    """The ISR of record, as far as the leader knows, and the ISR that it has proposed, while it awaits the answer."""
+    """The committed ISR as far as the leader knows it, and the proposed ISR; None if no proposal is unanswered."""
 
     isr: frozenset[int] = frozenset()
     proposed: frozenset[int] | None = None
@@ -76,8 +76,8 @@ class IsrState:
         return self.proposed is not None
 
     def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
-        """The members of the ISR of record and of the proposed one: the next leader is elected from one of them. The
-        other rules are the mistakes that KIP-497 avoids."""
+        """The replicas that may be elected next: the members of the committed ISR and of the proposed one. Each other
+        `rule` counts only one of the two ISRs, a mistake that KIP-497 avoids."""
         if self.proposed is None or rule is MaximalIsr.COMMITTED:
             return self.isr
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
@@ -92,7 +92,7 @@ class IsrState:
 
 
 class ZkIsrManager:
-    """Writes the ISR at once, or not at all; `write_isr` is the controller's side of that (updateLeaderAndIsr)."""
+    """Writes a leader's ISR in ZooKeeper, by calling `write_isr` of the controller. Kafka: updateLeaderAndIsr."""
 
     def __init__(self, broker: int, write_isr: Callable[[int, int, frozenset[int]], int | None]) -> None:
         self._broker = broker
@@ -108,7 +108,8 @@ class ZkIsrManager:
 
 
 class AlterIsrManager:
-    """Asks the controller, one request at a time, and again until it has an answer. Kafka: DefaultAlterIsrManager."""
+    """Sends a leader's proposals to the controller, one at a time, and again if the connection breaks. Kafka:
+    DefaultAlterIsrManager."""
 
     def __init__(self, ask: Callable[[AlterIsrRequest], int], bug: Bug | None) -> None:
         """`ask` sends a request to the controller, and returns the number of the message."""
@@ -142,7 +143,7 @@ NO_EPOCH = -1
 
 
 class Role(Enum):
-    """The role that a broker presumes to have."""
+    """The role that a broker believes it has."""
 
     NONE = "none"
     LEADER = "leader"
@@ -151,7 +152,7 @@ class Role(Enum):
 
 @dataclass(eq=False)
 class Partition(Part):
-    """One replica of the partition, in the role of the controller's latest announcement."""
+    """One replica of the partition; the controller's latest announcement determines its role."""
 
     _broker: int
     _replicas: frozenset[int]
@@ -191,16 +192,16 @@ class Partition(Part):
 
     @property
     def is_under_min_isr_after_append(self) -> bool:
-        """Whether the maximal ISR, which has the record, is too small for acks=all. Fact sheet 5.1."""
+        """Whether the maximal ISR is too small to acknowledge an acks=all record that it has. Fact sheet 5.1."""
         return self._is_too_small(self.isr_state.maximal_isr(self._switches.MAXIMAL_ISR))
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
 
         The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
-        on: then it keeps those that it knew. It does not truncate its log, and tries to advance its high watermark at
-        once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at the high watermark
-        (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
+        on: then the broker keeps the offsets that it knew. It does not truncate its log, and tries to advance its high
+        watermark at once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at the high
+        watermark (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self.log.truncate_to(self.log.high_watermark)
@@ -227,7 +228,7 @@ class Partition(Part):
         self.maybe_increment_leader_high_watermark()
 
     def make_follower(self, announced: LeaderAndIsr) -> bool:
-        """Accept a leader; return whether the fetcher has to start over (FOLLOWER_SKIP). Kafka: makeFollower."""
+        """Follow the announced leader; return whether to start fetching anew (FOLLOWER_SKIP). Kafka: makeFollower."""
         rule = self._switches.FOLLOWER_SKIP
         further = announced.leader_epoch - self.leader_epoch
         skipped = self.leader == announced.leader and (
@@ -244,7 +245,7 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Set up as if every follower had fetched at the given offsets, and the slow followers long ago (`Start`)."""
+        """Begin as if every follower had just fetched at its given offset, but those in `slow` long ago (`Start`)."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
@@ -308,7 +309,7 @@ class Partition(Part):
         return out_of_sync if is_proposed else frozenset()
 
     def maybe_increment_leader_high_watermark(self) -> bool:
-        """Advance the high watermark to what the maximal ISR has reached; returns whether it moved. Sheet 2.4."""
+        """Advance the high watermark to the lowest log end in the maximal ISR; returns whether it moved. Sheet 2.4."""
         state = self.isr_state
         has_gate = self._switches.HW_MINISR_GATE and self._bug is not Bug.HIGH_WATERMARK_GATE_MISSING
         if has_gate and self._is_too_small(state.isr):
@@ -328,7 +329,7 @@ class Partition(Part):
         )
 
     def _may_join_isr(self, follower: int) -> bool:
-        """Whether a follower outside the ISR has reached the high watermark, if not the log end. Fact sheet 4.2."""
+        """Whether the leader may add a follower to the ISR: its log reaches the high watermark. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self.isr_state.isr or self.isr_state.is_inflight:
             return False
@@ -342,8 +343,8 @@ class Partition(Part):
         return self._remote[follower].is_caught_up(*now)
 
     def _propose(self, isr: frozenset[int]) -> bool:
-        """Propose an ISR, which is pending until it is answered; return whether that was possible. Otherwise (a refused
-        write, or an unanswered proposal), the ISR is unchanged. Kafka: sendAlterIsr."""
+        """Propose an ISR, which is pending until it is answered; return whether that was possible. After a refused
+        write, or while an earlier proposal is unanswered, it is not, and the ISR stays. Kafka: sendAlterIsr."""
         committed = self.isr_state
         self.isr_state = pending = replace(committed, proposed=isr)
         epochs = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))
@@ -355,9 +356,9 @@ class Partition(Part):
         return False
 
     def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
-        """Commit the answered ISR, or drop the change if a member is not eligible, unless the state has changed since
-        it was proposed. After another error it stays pending, until a newer record arrives. (Left out: up to 3.0 the
-        high watermark is not recomputed after a shrink, KAFKA-13091.)
+        """Adopt the ISR of the answer, or drop the proposal if a member is not eligible; ignore the answer if the
+        leader's state has changed since the proposal. After another error the proposal stays pending until a newer
+        record arrives. (Left out: up to 3.0 the high watermark is not recomputed after a shrink, KAFKA-13091.)
         """
         epochs = (self.leader_epoch, self.partition_epoch)
         is_current = self.isr_state.is_answered_by(pending, response, epochs)

@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Move the log start up to an offset between 0 and the high watermark; -1 means the high watermark."""
+        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1 means that)."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -130,7 +130,7 @@ class ConsumerRequests:
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
-        """Answer with the log start, or with the end for this isolation level.
+        """Answer with the log start, or with the end: the offset up to which this isolation level may read.
 
         Since 2.2 a leader does not answer the end before its high watermark has reached the start of its epoch
         (KAFKA-2334).
@@ -146,7 +146,7 @@ class ConsumerRequests:
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
         """Whether the follower in the consumer's rack has the position in its log, as far as this leader knows. (Left
-        out: a leader names no broker that it takes to be dead.)"""
+        out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
@@ -189,7 +189,7 @@ class ParkedFetch:
 
 @dataclass(eq=False)
 class ReplicaManager(Part):
-    """The requests that one broker process answers."""
+    """Answers the requests to one broker process."""
 
     _partition: Partition
     _fetchers: FetcherManager
@@ -206,7 +206,7 @@ class ReplicaManager(Part):
 
     @property
     def metadata_offset(self) -> int:
-        """How far this process has read the metadata log; -1 if it has read nothing, or there is no such log."""
+        """The offset of the last metadata record that the broker has applied; -1 before the first, or without KRaft."""
         return -1
 
     @property
@@ -291,9 +291,9 @@ class ReplicaManager(Part):
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
         """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
-        The response carries the high watermark from before the effect. Kafka: fetchMessages; fact sheet 2.2. A fetch
-        out of range or from a log that diverges has no effect. (Before 2.4 a fetch out of range set the follower's
-        offset on the leader to unknown, KAFKA-8400; this is not implemented.)
+        The response carries the high watermark from before the fetch took effect. Kafka: fetchMessages; fact sheet 2.2.
+        A fetch out of range or from a log that diverges has no effect. (Before 2.4 a fetch out of range set the
+        follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
         response = self._read(request)
@@ -350,7 +350,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay."""
+        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay in the log."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:
@@ -362,7 +362,8 @@ class ReplicaManager(Part):
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def complete_delayed_produces(self) -> None:
-        """Complete requests whose offset is reached, or fail if the ISR is then too small: checkEnoughReplicas..."""
+        """Answer requests whose offset the high watermark has reached, with an error if the ISR is now too small.
+        Kafka: checkEnoughReplicasReachOffset."""
         high_watermark = self._partition.log.high_watermark
         is_too_small = self._partition.is_under_min_isr_after_append
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_too_small else Errors.NONE

@@ -1,7 +1,8 @@
-"""All clients of the brokers: producers, consumers, the transaction coordinator, an administrator, and clients outside.
+"""The clients of the brokers: producers, consumers, transaction coordinator, administrator, clients outside the
+cluster.
 
-In:  the driver's calls; requests of clients outside, each with a function that takes its response; responses.
-Out: requests in the network; the function is called with the response, or with None if the connection broke.
+In:  the driver's calls; requests of real clients outside, each with a function to call with the response; responses.
+Out: requests in the network; calls of the functions, with the response, or with None if the connection broke.
 
 A client is created when it is first named, and lives as long as the cluster.
 """
@@ -53,7 +54,7 @@ class OutsideClients:
         self._awaited: dict[int, tuple[int, Answered]] = {}
 
     def outstanding(self) -> Iterator[tuple[int, int]]:
-        """The request without a response that went to each broker: (number of the message, broker)."""
+        """The requests that have no response yet: (number of the message, broker that it went to)."""
         return ((request, broker) for request, (broker, _) in list(self._awaited.items()))
 
     def ask(self, broker: int, request: ConsumerRequest, answered: Answered) -> None:

@@ -59,27 +59,28 @@ class Consumer:
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that the consumer knows; 0 if it checks none (POSITION_CHECK)."""
+        """The leader epoch that the consumer knows; 0 before KIP-320 (switch POSITION_CHECK)."""
         return self._leader_epoch if self._checks_position else 0
 
     @property
     def read(self) -> tuple[Record, ...]:
-        """The records that the consumer returned, in order: no markers, and no aborted ones with read_committed."""
+        """The records passed to the application, in order: no markers and, with read_committed, no aborted records."""
         return tuple(self._read)
 
     def fetch(self, broker: int, most: int | None = None, rack: int | None = None) -> int:
         """Ask a broker for at most `most` of the next records, as a consumer in rack `rack`; returns the number of the
-        message. Errors: `ClusterError` for a broker other than the one to which the consumer was sent.
+        message. Errors: `ClusterError` if the leader has sent the consumer to a different broker.
         """
         if self.preferred_read_replica not in (None, broker):
             raise ClusterError(
-                f"consumer {self.name} reads from broker {self.preferred_read_replica}; fetch from it, or expire it"
+                f"consumer {self.name} reads from broker {self.preferred_read_replica}; "
+                "fetch from that broker, or call expire_preferred_read_replica"
             )
         request = ConsumerFetchRequest(self.position, self.isolation, self._sent_epoch, most, rack)
         return self._network.send(self.name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
-        """Receive metadata about the leader: return to it, and validate the position. Kafka: maybeValidatePosition."""
+        """Take metadata: fetch from this leader again, and validate the position. Kafka: maybeValidatePosition."""
         if self._checks_position:
             if self._leader is not None and leader_epoch <= self._leader_epoch:
                 return

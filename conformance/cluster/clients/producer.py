@@ -1,12 +1,12 @@
-"""A producer: its requests, and their known outcomes. Its user decides when and where to send, and when to retry.
+"""A producer: its requests, and the outcomes that it knows. Its driver decides when and where to send and to retry.
 
-An idempotent producer numbers its records. Records are lost if the record that it expects to be the next one is refused
-as out of order, or any record is refused because the leader does not know the producer. The producer then raises its
+An idempotent producer numbers its records. It takes records for lost if its first unacknowledged record is
+refused as out of order, or any record is refused because the leader does not know the producer. It then raises its
 epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives
 up the records in flight. But if the leader does not know the producer, and its log starts above all acknowledged
 records, a producer before 2.5 assumes that its records were deleted, and renumbers the records in flight in the same
-epoch. The fact sheet is silent on what happens before 2.5. An answer to a request with an earlier number changes
-nothing: the record is sent again. Transactional producers do none of this here.
+epoch. The fact sheet does not say what happens before 2.5. If the refused request has an earlier sequence number
+than the record has now, nothing changes: the record is sent again. Transactional producers do none of this here.
 
 Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
@@ -75,7 +75,7 @@ class Sent:
 
 @dataclass
 class Numbered:
-    """A record of an idempotent producer, and its stamp in each numbering in which it had one."""
+    """A record of an idempotent producer, and its stamps, by the index of the identity in `Producer.identities`."""
 
     payload: str
     stamps: dict[int, ProducerStamp]
@@ -83,13 +83,13 @@ class Numbered:
 
     @property
     def stamp(self) -> ProducerStamp:
-        """The stamp (producer id, epoch, sequence number) that the record has in its latest numbering."""
+        """The latest stamp (producer id, epoch, sequence number) of the record."""
         return self.stamps[max(self.stamps)]
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A producer id with an epoch. Sequence numbers begin at 0 in each."""
+    """A producer id with an epoch. Whenever a producer takes an identity, its sequence numbers begin at 0 again."""
 
     producer_id: int
     producer_epoch: int
@@ -118,7 +118,7 @@ class Producer:
                 f"producer {self.name}: idempotence allows at most {allowed} requests in flight, not {most}"
             )
         if self._settings.idempotent and self._settings.retries == 0:
-            raise ClusterError(f"producer {self.name}: idempotence needs retries; set `retries`")
+            raise ClusterError(f"producer {self.name}: idempotence needs retries; set `retries` above 0")
         self._identities = [Identity(self._new_producer_id(), 0)]
         self._sequence = 0
         self._last_acknowledged = -1
@@ -139,12 +139,12 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """The id and epoch of each numbering, the present one last; the same twice if it began from 0 in between."""
+        """The ids and epochs so far, the present one last; twice the same if only the sequence numbers began anew."""
         return tuple(self._identities)
 
     @property
     def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
-        """Every record that was numbered, in order of sending: its payload; and its stamp in each numbering."""
+        """Every record with a sequence number, in order of sending: payload; its stamps, by index in `identities`."""
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property
@@ -169,7 +169,7 @@ class Producer:
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:
                 raise ClusterError(
-                    f"producer {self.name} ignores a leader of epoch {leader_epoch}; it knows {self.leader_epoch}"
+                    f"producer {self.name} ignores leader epoch {leader_epoch}: it has seen epoch {self.leader_epoch}"
                 )
             self.leader_epoch = leader_epoch
 
@@ -191,7 +191,7 @@ class Producer:
         self.in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with the same id, which fences the old one; sequences restart."""
+        """Become a new instance with the same id and the next epoch, which fences the old one; sequences restart."""
         now = self._identities[-1]
         self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
         self.in_transaction = False
@@ -251,12 +251,12 @@ class Producer:
                 self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
-        """Whether the leader has deleted all acknowledged records. Kafka: TransactionManager.canRetry, before 2.5."""
+        """Whether a producer before 2.5 assumes that its records were deleted. Kafka: TransactionManager.canRetry."""
         is_deleted = self.last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """After a loss of records, take the next epoch; or a new producer id, and give up the records in flight."""
+        """After a loss of records, take the next epoch; before 2.5, a new id, and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
@@ -265,7 +265,7 @@ class Producer:
             self.last_acknowledged_offset = -1
 
     def _numbers_anew(self, identity: Identity) -> None:
-        """Number the records in flight again, from 0, in the given producer id and epoch."""
+        """Take this producer id and epoch, and number the records in flight from 0 again."""
         in_flight = [
             each for _, each in sorted(self._numbered.items()) if self._is_present(each) and not each.is_acknowledged
         ]

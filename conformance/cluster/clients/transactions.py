@@ -1,8 +1,9 @@
 """Transactions of one partition: the coordinator of the clients outside of the cluster, and markers for the partition.
 
-Clients outside of the cluster ask the coordinator (transactions/coordinator.py); its log is not replicated here, so
-that every transition is durable at once, and `send_markers` writes their markers. The cluster's own producers only
-report their decision (`decide`), and a driver has the markers written. Source: fact sheet, 6.1, 6.2.
+Clients outside of the cluster use the coordinator of transactions/coordinator.py, whose log is not replicated here:
+every transition is durable at once; `send_markers` sends the markers. The cluster's own producers do not use that
+coordinator: they only report their decision (`decide`), and a driver lets `write_marker` send the markers. Source: fact
+sheet, 6.1, 6.2.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Transactions:
 
     @property
     def decided(self) -> tuple[tuple[str, Control], ...]:
-        """Maps each producer with a decided transaction to the decision on its last one."""
+        """The producers with a decided transaction, each with the decision on its last transaction."""
         return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
@@ -109,7 +110,7 @@ class Transactions:
 
     @property
     def transactions(self) -> tuple[tuple[str, TransactionMetadata], ...]:
-        """The transactional ids of clients outside of the cluster, as they are now."""
+        """For each transactional id of a client outside of the cluster, its present state in the coordinator."""
         return tuple(self._coordinator.states.states.items())
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
@@ -145,7 +146,7 @@ class Transactions:
     def send_markers(self, broker: int, partition: str) -> None:
         """Send the marker of each decided transaction to the partition's leader, if none is in flight.
 
-        Other names, such as those of a group's offsets, stand for no partition of the cluster, and need no marker.
+        A transaction may also have partitions outside of the cluster, such as a group's offsets: these get no marker.
         """
 
         def send(marker: TxnMarker) -> int:
@@ -169,7 +170,7 @@ class Transactions:
         return request
 
     def _go_on(self) -> None:
-        """Complete the transactions whose markers are written; appends to the coordinator's log are durable."""
+        """Replicate the coordinator's log, and write the completion of the transactions whose markers are written."""
         self._replicate()
         self._coordinator.write_completions()
         self._replicate()
@@ -180,5 +181,5 @@ class Transactions:
 
 
 def _as_before_2_7(error: Errors) -> Errors:
-    """The error that tells a producer that it is fenced, in releases before KIP-588."""
+    """Translate an error for releases before KIP-588, which have a different error for a fenced producer."""
     return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error

@@ -2,5 +2,5 @@
 
 In:  nothing.
 Out: plain values.
-May import: no other room of the cluster.
+May import: no other folder of the cluster.
 """

@@ -1,13 +1,13 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. All switches
-but these have the model's names and are described there:
+Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The model
+describes the switches under the same names. This list adds to its descriptions:
 
-- FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665) are the
-  cluster's alone. LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
-- CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3), RESTART_BEFORE_FENCING (KAFKA-18106),
-  CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED (KAFKA-7738) and READ_REPLICA_IN_ISR
-  (KAFKA-14372, 3.4) have the model's names, and sections 5.3, 7 and 8.22 describe what concerns brokers.
+- The model does not have FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7,
+  KAFKA-15665). LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
+- Sections 5.3, 7 and 8.22 describe what brokers do with CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3),
+  RESTART_BEFORE_FENCING (KAFKA-18106), CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED
+  (KAFKA-7738) and READ_REPLICA_IN_ISR (KAFKA-14372, 3.4).
 - Of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1),
   REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
   DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS,
@@ -46,14 +46,14 @@ class Truncation(IntEnum):
 
 
 class IsrChannel(Enum):
-    """How a leader changes the ISR: it writes it, or asks the controller and waits. Fact sheet 4.3 and 4.4, KIP-497."""
+    """How a leader changes the ISR: a write in ZooKeeper, or a request to the controller. Sheet 4.3, 4.4; KIP-497."""
 
     ZK = "ZK"
     ALTER_PARTITION = "ALTER_PARTITION"
 
 
 class ControllerKind(Enum):
-    """Who elects leaders, and how brokers hear of it: LeaderAndIsr, or a log of metadata records. Fact sheet 4.8."""
+    """The controller, and how it announces leaders: by LeaderAndIsr, or a log of metadata records. Fact sheet 4.8."""
 
     ZOOKEEPER = "ZOOKEEPER"
     KRAFT = "KRAFT"
@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """Who counts while a change of the ISR is pending. Fact sheet 4.3; Kafka counts the members of both ISRs."""
+    """The replicas that count while an ISR change is pending; in Kafka, the members of both ISRs. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"
@@ -106,9 +106,9 @@ class ShrinkRule(Enum):
 
 
 class PositionCheck(Enum):
-    """What a consumer looks at in the answer to where the epoch of its last record ends. Fact sheet 7, KIP-320.
+    """The fields that a consumer checks in the answer about the end of its last record's epoch. Fact sheet 7, KIP-320.
 
-    Kafka looks at the end offset only; no release has END_OFFSET_AND_EPOCH.
+    Kafka checks the end offset only; no release has END_OFFSET_AND_EPOCH.
     """
 
     NONE = "NONE"
@@ -343,7 +343,7 @@ USUAL = "2.4"
 
 
 def generation(name: str) -> Switches:
-    """The switches of a named generation.
+    """The switches of a generation (the rules of a Kafka release), such as 2.4.
 
     Errors: `SwitchError` for an unknown name; the message lists the known ones.
     """

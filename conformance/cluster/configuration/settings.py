@@ -15,12 +15,13 @@ class AutoOffsetReset(Enum):
 
 
 class ClusterError(Exception):
-    """An impossible operation was requested; the message is one line: what, where, the cure."""
+    """An impossible operation was requested; the message is one line: the fault, the place, the cure."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
+    """Settings named by Kafka's keys, with underscores for dots; times in ms. Defaults: fact sheet, sections 2.1, 4.1,
+    5.4.
 
     A driver that cares only about the order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms`
     to 0: a fetch without new records is still parked, but its wait ends at once.
@@ -57,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """A stable cluster in leader epoch 0: every replica is up and fetches, and the leader knows all their offsets."""
+    """The initial state, a stable cluster in epoch 0: every replica is up and fetches; the leader knows all offsets."""
 
     replicas: int = 3
     """The number of brokers."""
@@ -84,7 +85,7 @@ class Start:
             )
         for broker, count in self.held:
             if broker in self.in_sync or not 0 <= count <= len(self.log):
-                raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; set `held`")
+                raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; fix `held`")
 
     @property
     def assigned(self) -> tuple[int, ...]:

@@ -92,7 +92,7 @@ class Controller:
         return self.partition_epoch
 
     def receive(self, message: Message) -> None:
-        """Handle AlterIsr: make the proposed ISR the ISR of record, or refuse it. Kafka: KafkaController.alterIsrs."""
+        """Handle AlterIsr: adopt the proposed ISR, or refuse it. Kafka: KafkaController.alterIsrs."""
         assert isinstance(message.payload, AlterIsrRequest), f"{message}: this is a defect of the cluster"
         assert isinstance(message.source, int), f"{message}: this is a defect of the cluster"
         error = self._error_for(message.source, message.source_process, message.payload)
@@ -105,7 +105,7 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal; an ISR that is the ISR of record already is never too old. Fact sheet 4.5, ZK."""
+        """The error for a proposal, or NONE. To repeat the present ISR, an old epoch is enough. Sheet 4.5, ZK."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
@@ -162,10 +162,11 @@ class Controller:
         """Do nothing: with ZooKeeper, the controller accepts every broker that restarts."""
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Send the current metadata to a broker process that has started. Its number is its broker epoch (KIP-380).
+        """Send the current metadata to a broker process that has started. The broker epoch is the process's number
+        (KIP-380).
 
         By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure
-        first: the first live member of the ISR is elected, or the broker leaves the ISR. Kafka:
+        first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
         KafkaController.processBrokerChange, since 2.2; here since 2.8.
         """
         self._broker_epochs[broker] = self._process_of(broker)

@@ -3,11 +3,11 @@
 In:  the metadata that the broker has applied; write operations; a driver's choice of the next event.
 Out: records in the log of the partition that the broker leads; answers.
 
-Loading and unloading are events in a queue, in order. Writes that came before, a flush, and the high watermark, which
-is put at the front of the queue, may be handled while they wait. A write changes the state at once, and its record
-joins the open batch. A flush appends the batch; the writes are answered once the high watermark has reached the offset
-after it. A group of the protocol of KIP-848 is a consumer group until its last member of that protocol has left; then
-it becomes a classic group.
+Loading and unloading are events in a queue, in order. While they wait, the coordinator may still handle earlier writes,
+a flush, and the high watermark, which Kafka puts at the front of the queue. A write changes the state at once, and its
+record joins the open batch. A flush appends the batch; the writes are answered once the high watermark has reached the
+offset after it. A group of the protocol of KIP-848 is a consumer group until its last member of that protocol has left;
+then it becomes a classic group.
 
 Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
 CoordinatorPartitionWriter, CoordinatorLoaderImpl, GroupCoordinatorService.onElection and onResignation,
@@ -86,7 +86,7 @@ class GroupRecord:
 
 @dataclass(frozen=True)
 class Group:
-    """A group: the commits and members in memory, by the names of their records, and that of the conversion."""
+    """A group in memory: the names of its commits, of its members, and of the conversion to a classic group, if any."""
 
     commits: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
@@ -98,8 +98,8 @@ class Group:
         return self.converted_by is not None
 
     def replayed(self, record: GroupRecord) -> Group:
-        """The group after a record. A classic group takes neither consumers nor the end of a consumer group, with which
-        a conversion begins: raises InvalidRecordError. Kafka: getOrMaybeCreatePersistedConsumerGroup.
+        """The group after a record. Raises InvalidRecordError if the group is classic already and the record adds a
+        member or converts the group. Kafka: getOrMaybeCreatePersistedConsumerGroup.
         """
         if record.kind is RecordKind.COMMIT:
             return replace(self, commits=self.commits | {record.name})
@@ -121,7 +121,7 @@ class OutOfSyncError(Exception):
 
 @dataclass(frozen=True)
 class Write:
-    """A write operation whose record is in the open batch, or in the log: then it awaits an offset."""
+    """A write operation whose record is in the open batch, or in the log; then the write awaits `awaited_offset`."""
 
     record: GroupRecord
     respond: Respond
@@ -129,9 +129,9 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Notes the last high watermark of the partition that was not handled yet; None if all were handled.
+    """Hears of each new high watermark of the partition; `noted` is the last one that was not handled yet, or None.
 
-    Up to KAFKA-20634 it continues while its broker follows.
+    Up to KAFKA-20634 it keeps listening while its broker is a follower.
     """
 
     def __init__(self, switches: Switches) -> None:
@@ -145,7 +145,7 @@ class HighWatermarkListener:
             self.noted = offset
 
     def on_becoming_follower(self) -> None:
-        """The broker follows from now on. Kafka: CoordinatorPartitionWriter.ListenerAdapter."""
+        """Stop listening, unless LISTENS_AS_FOLLOWER is on. Kafka: CoordinatorPartitionWriter.ListenerAdapter."""
         self.is_listening &= self._goes_on
 
 
@@ -153,7 +153,7 @@ class CoordinatorContext:
     """The coordinator on one broker, loaded from the log of the partition in a leader epoch."""
 
     def __init__(self, partition: Partition, epoch: int, switches: Switches, bug: CoordinatorBug | None) -> None:
-        """Load the whole log, and listen. Raises InvalidRecordError if a record contradicts those before it."""
+        """Load the whole log; listen to the high watermark. Raises InvalidRecordError for a contradictory record."""
         self._partition = partition
         self._switches = switches
         self._bug = bug
@@ -185,10 +185,10 @@ class CoordinatorContext:
         )
 
     def write(self, record: GroupRecord, respond: Respond) -> None:
-        """Handle a write operation, unless it needs a consumer group and the group is a classic group.
+        """Handle a write operation; refuse it if it needs a consumer group and the group is a classic group.
 
-        A conversion changes the state itself, before its records, which are large, get a batch of their own; the
-        records are not replayed. With KAFKA-20845 the empty batch that is allocated for them is flushed, which fails.
+        A conversion first changes the state, and then appends its records, which are large, to a batch of their own.
+        With KAFKA-20845 the batch allocated for them is flushed while it is empty, and fails.
         Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup. Errors: `ClusterError` for
         a conversion while a batch is open.
         """
@@ -203,7 +203,7 @@ class CoordinatorContext:
         self._batch.append(Write(record, respond))
 
     def flush(self) -> None:
-        """Append the open batch, unless the broker does not lead; then fail it. Raises OutOfSyncError. Errors:
+        """Append the open batch; answer it with an error if the broker does not lead. Raises OutOfSyncError. Errors:
         `ClusterError` if there is no open batch. Kafka: flushCurrentBatch.
         """
         if not self._batch:
@@ -226,7 +226,7 @@ class CoordinatorContext:
             self._complete_up_to(offset)
 
     def _fail_batch(self, error: Errors) -> None:
-        """Revert the state to what was written before the batch, and answer its writes. Kafka: failCurrentBatch."""
+        """Revert the state to that before the batch, and answer its writes with the error. Kafka: failCurrentBatch."""
         if self._bug is not CoordinatorBug.FAILED_FLUSH_KEEPS_STATE:
             self._group = self._written
         failed, self._batch = self._batch, []
@@ -234,12 +234,12 @@ class CoordinatorContext:
             write.respond(error)
 
     def handle_high_watermark(self) -> None:
-        """Take the noted high watermark; one above what this coordinator has written is refused. Kafka:
-        HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted.
+        """Take the noted high watermark, or ignore it if it is beyond the records that this coordinator has written.
+        Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted.
         """
         offset, self.listener.noted = self.listener.noted, None
         if offset is None:
-            raise ClusterError("the coordinator has heard no high watermark that it has not handled")
+            raise ClusterError("the coordinator has no new high watermark to handle")
         if offset <= self._last_written_offset or self._bug is CoordinatorBug.BEYOND_WRITTEN_ACCEPTED:
             self._complete_up_to(offset + (self._bug is CoordinatorBug.ANSWERED_ONE_RECORD_EARLY))
 
@@ -274,7 +274,7 @@ class Event:
 
 
 class CoordinatorRuntime:
-    """The coordinator of one process of one broker. `context`: its state while it is active, otherwise None."""
+    """The coordinator in one process of one broker. `context`: the coordinator's state while active, otherwise None."""
 
     def __init__(self, partition: Partition, switches: Switches, bug: CoordinatorBug | None) -> None:
         self._partition = partition
@@ -339,12 +339,12 @@ class CoordinatorRuntime:
             self._queue.append(Event(EventKind.LOAD, context.epoch))
 
     def handle_high_watermark(self) -> None:
-        """Handle the event that the high watermark has queued. Errors: `ClusterError` without such an event."""
+        """Handle the high watermark that the coordinator has noted. Errors: `ClusterError` if it has noted none."""
         self._active().handle_high_watermark()
 
     def _load(self, epoch: int) -> None:
-        """Load the coordinator, if the broker leads and the log is valid; an active one only takes the epoch. Kafka:
-        scheduleLoadOperation.
+        """Load the coordinator, if the broker leads and the log is valid; an active coordinator only adopts the epoch.
+        Kafka: scheduleLoadOperation.
         """
         if self.context is not None:
             if self.context.epoch < epoch and self._bug is not CoordinatorBug.EPOCH_KEPT_BY_ACTIVE:

@@ -1,7 +1,7 @@
 """A cluster whose partition is one of `__consumer_offsets`: each broker has a group coordinator.
 
 Clients and coordinators exchange no messages here: a write is handled when the driver says so, and its answer arrives
-at once. The replication below them is that of any other cluster, with a KRaft controller.
+at once. The partition is replicated as in any other cluster with a KRaft controller.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class HandledWrite:
 
 @dataclass(frozen=True)
 class CoordinatedView:
-    """A cluster with its coordinators, by broker, None for one that is not active; and the writes in order."""
+    """A cluster; the coordinator of each broker, None if it is not active; and all handled writes in order."""
 
     cluster: ClusterView
     coordinators: Mapping[int, CoordinatorView | None]

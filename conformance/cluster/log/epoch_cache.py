@@ -105,7 +105,7 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Drop the entries that begin at or before an offset, except the last of them, which then begins there."""
+        """Drop the entries that begin at or before an offset, except the last of these; it then begins there."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]

@@ -24,7 +24,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 
 class Log:
-    """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
+    """One replica's log, loaded from its storage. Kafka: Log, and for the offsets before 2.4 the class Replica."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: AnyBug | None) -> None:
         """Load the log; the high watermark is the checkpointed one, limited to the log. Kafka: loadLog."""
@@ -91,8 +91,8 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
-        """Where a follower truncates this log if an epoch ends there in its leader's log, and whether the two logs then
-        agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
+        """The offset to which a follower truncates this log if the epoch ends at `end_offset` in its leader's log; and
+        whether the two logs then agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
         """
         own = self.end_offset_for(leader_epoch)
         if own.end_offset == UNDEFINED_OFFSET:
@@ -179,7 +179,7 @@ class Log:
         self._keep_high_watermark_above_log_start()
 
     def bring_high_watermark_inside(self) -> None:
-        """Set a high watermark outside the log to the log start."""
+        """If the high watermark is outside the log, set it to the log start."""
         if not self.log_start_offset <= self.high_watermark <= self.log_end_offset:
             self._set_high_watermark(self.log_start_offset)
 
@@ -223,8 +223,8 @@ class Log:
             self.producers.appended(record)
 
     def _rebuild_producers(self) -> None:
-        """Rebuild the state of producers from the last snapshot, if it lies above the log's start and not beyond its
-        end; any other snapshot is removed. Kafka: ProducerStateManager.truncateAndReload.
+        """Rebuild the state of producers from the log and the last snapshot, if the snapshot's offset is above the log
+        start and at most the log end; remove any other snapshot. Kafka: ProducerStateManager.truncateAndReload.
         """
         snapshot = self._storage.load_producers()
         is_outside = snapshot is not None and not self.log_start_offset < snapshot.offset <= self.log_end_offset

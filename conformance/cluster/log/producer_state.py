@@ -19,11 +19,12 @@ from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, Pr
 
 
 class VerificationGuards:
-    """Which first records of a transaction a leader may append: those that the coordinator knows of (KIP-890).
+    """Decide whether a leader may append a transaction's first record: only if the coordinator has confirmed it
+    (KIP-890).
 
-    A guard lives from the request to the coordinator until something of the producer's transactions is appended, so an
-    answer that comes after the marker admits no record. Left out: a guard remembers the lowest sequence that was tried
-    (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
+    A guard lives from the request to the coordinator until a transactional record or marker of the producer is
+    appended. An answer that comes after the marker therefore admits no record. Left out: a guard remembers the lowest
+    sequence that was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
     """
 
     def __init__(self) -> None:
@@ -31,7 +32,7 @@ class VerificationGuards:
         self._guards: dict[int, int] = {}
 
     def start(self, producer_id: int) -> int:
-        """The guard of a record that is about to be verified. Kafka: maybeStartTransactionVerification."""
+        """Return the guard of a record that is about to be verified. Kafka: maybeStartTransactionVerification."""
         return self._guards.setdefault(producer_id, next(self._numbers))
 
     def allows(self, producer_id: int, guard: int | None) -> bool:
@@ -39,8 +40,8 @@ class VerificationGuards:
         return guard is not None and self._guards.get(producer_id) == guard
 
     def clear(self, producer_id: int) -> None:
-        """End the producer's guard, because something was appended: answers to earlier requests no longer count. Kafka:
-        clearVerificationStateEntry."""
+        """End the producer's guard, because a record or marker was appended: answers to earlier requests no longer
+        count. Kafka: clearVerificationStateEntry."""
         self._guards.pop(producer_id, None)
 
 
@@ -69,7 +70,7 @@ class BatchMetadata:
 
 @dataclass(frozen=True)
 class ProducerSnapshot:
-    """The state of all producers at an offset: of each, by its id, the epoch and only the last batch."""
+    """The state of all producers at an offset, as (producer id, epoch, last batch); earlier batches are left out."""
 
     offset: int
     producers: tuple[tuple[int, int, BatchMetadata], ...] = ()
@@ -77,8 +78,8 @@ class ProducerSnapshot:
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches` are the remembered ones, oldest first. `coordinator_epoch` is that of the
-    coordinator's last marker, -1 before the first; `last_timestamp` is in ms.
+    """The state of one producer id. `batches`: the remembered ones, oldest first. `coordinator_epoch`: the epoch in
+    the coordinator's last marker, -1 before the first. `last_timestamp` in ms.
     """
 
     producer_epoch: int
@@ -97,7 +98,7 @@ class CompletedTransaction:
 
 
 class ProducerStateManager:
-    """Sequence numbers, ongoing and unreplicated transactions, and the index of aborted transactions."""
+    """A log's state of producers: sequence numbers, ongoing, unreplicated and aborted transactions."""
 
     def __init__(self, switches: Switches, bug: AnyBug | None) -> None:
         self._switches = switches
@@ -111,7 +112,7 @@ class ProducerStateManager:
 
     @property
     def known(self) -> Mapping[int, tuple[int, int]]:
-        """For each producer id, its epoch and the epoch of the coordinator's last marker, which is -1 before it."""
+        """For each producer id, its epoch, and the coordinator epoch in its last marker, -1 before the first."""
         return {
             producer_id: (entry.producer_epoch, entry.coordinator_epoch) for producer_id, entry in self._entries.items()
         }
@@ -140,7 +141,7 @@ class ProducerStateManager:
         return min(firsts, default=None)
 
     def duplicate_of(self, stamp: ProducerStamp, records: int = 1) -> int | None:
-        """The first offset of the earlier batch with this stamp and so many records, or None. Kafka:
+        """The first offset of the earlier batch with this stamp and number of records, or None. Kafka:
         findDuplicateBatch.
         """
         entry = self._entries.get(stamp.producer_id)
@@ -154,7 +155,7 @@ class ProducerStateManager:
 
     def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
         """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
-        checkProducerEpoch and checkSequence; the second only for appends of a client, not of a coordinator.
+        checkProducerEpoch; for the append of a client, and not of a coordinator, also checkSequence.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None and not is_from_client:
@@ -181,8 +182,8 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        Fact sheet 6.2, 8.23; KIP-1228; since KAFKA-19999, a marker that was appended before is appended again; since
-        KAFKA-20090, the highest epoch is enough.
+        Fact sheet 6.2, 8.23; KIP-1228; since KAFKA-19999, a repeated marker is appended again, not refused; since
+        KAFKA-20090, a producer that has the highest epoch accepts a marker of that epoch.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
@@ -219,7 +220,7 @@ class ProducerStateManager:
                 self.guards.clear(producer_id)
 
     def appended(self, record: Record) -> None:
-        """Update the state for a record that was appended to the log. Every record is accepted here."""
+        """Update the state after a record was appended to the log. The record is not checked here."""
         stamp = record.stamp
         if stamp is None:
             return
@@ -261,7 +262,7 @@ class ProducerStateManager:
     def log_start_moved(self, log_start_offset: int) -> None:
         """Forget everything below the log start, open transactions included. Kafka: truncateHead.
 
-        With PRODUCER_STATE_KEPT, no producer is forgotten: an open transaction begins with what is left of it. Kafka:
+        With PRODUCER_STATE_KEPT, no producer is forgotten; an open transaction then begins at the log start. Kafka:
         onLogStartOffsetIncremented, UnifiedLog.maybeIncrementFirstUnstableOffset.
         """
         for producer_id, entry in list(self._entries.items()):
@@ -296,9 +297,9 @@ class ProducerStateManager:
         high_watermark: int,
         snapshot: ProducerSnapshot | None = None,
     ) -> None:
-        """Rebuild the state from the last snapshot and the log behind it. Kafka: truncateAndReload.
+        """Rebuild the state from the last snapshot and the records after it. Kafka: truncateAndReload.
 
-        The transaction index has a file of its own, so that the transactions are those of the whole log.
+        Transactions are rebuilt from the whole log: Kafka keeps the index of aborted ones in a file of its own.
         """
         self._entries, self._unreplicated, self._aborted = {}, [], []
         self.replayed_from = snapshot.offset if snapshot else 0

@@ -33,7 +33,7 @@ from isrcheck.conformance.cluster.network.records import Control, ProducerStamp,
 
 
 class StorageError(Exception):
-    """The disk cannot be written or read; the message is one line: what, where, the cure."""
+    """The disk cannot be written or read; the message is one line: the fault, the place, the cure."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MemoryStorage:
         self._epochs: tuple[EpochEntry, ...] = ()
         self._producers: ProducerSnapshot | None = None
         self.checkpointed_high_watermark = 0
-        """The value in replication-offset-checkpoint; 0 before the first."""
+        """The value in replication-offset-checkpoint; 0 before the first checkpoint."""
         self._log_start_offset = 0
         self.recovery_point = 0
         """The offset below which every record is flushed."""
@@ -71,7 +71,7 @@ class MemoryStorage:
         self.recovery_point = min(self.recovery_point, offset)
 
     def start_anew(self, offset: int) -> None:
-        """Remove every record; the next one gets this offset."""
+        """Remove every record; the next record gets this offset."""
         self._records.clear()
         self._base_offset = self.recovery_point = offset
 
@@ -138,7 +138,7 @@ class FileStorage:
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """The value in replication-offset-checkpoint; 0 before the first."""
+        """The value in replication-offset-checkpoint; 0 before the first checkpoint."""
         return self._read_offset(HIGH_WATERMARKS)
 
     @property
@@ -175,7 +175,7 @@ class FileStorage:
             self._write_offset(RECOVERY_POINTS, offset)
 
     def start_anew(self, offset: int) -> None:
-        """Remove every record; the next one gets this offset."""
+        """Remove every record; the next record gets this offset."""
         for base in self._segments:
             with _said_clearly(self._segment(base)):
                 self._segment(base).unlink()
@@ -309,7 +309,7 @@ def lay_out(storage: Storage, start: Start, number: int, producer: int | None = 
 
 
 def opened(segment: Path) -> BinaryIO:
-    """A segment, which is created if it does not exist, for reading and writing."""
+    """Open a segment file for reading and writing; create it if it does not exist."""
     segment.touch()
     return segment.open("r+b")
 
@@ -357,6 +357,6 @@ def _record_of(line: bytes, path: Path, offset: int) -> Record:
         raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or call lose_disk")
     at, leader_epoch, payload, stamp, control, *rest = json.loads(text)
     if at != offset:
-        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or call lose_disk")
+        raise StorageError(f"{path}: a record has offset {at}, not {offset}; restore the file, or call lose_disk")
     by = ProducerStamp(*stamp) if stamp else None
     return Record(at, leader_epoch, payload, by, Control(control) if control else None, *rest)

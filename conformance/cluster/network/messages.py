@@ -1,6 +1,6 @@
 """The requests and responses between brokers, the controller and clients, and the errors in them.
 
-None stands for a field that a generation lacks. A broker epoch is the number of the broker's process, which every
+None stands for a field that the release lacks. A broker epoch is the number of the broker's process, which every
 message carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3,
 4.4, 4.8, 4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
 """
@@ -87,7 +87,7 @@ class LeaderAndIsr(Payload):
 
 @dataclass(frozen=True)
 class IsrWrite:
-    """A leader's conditional write of the ISR, and whether the controller accepted it; it decides in the same event."""
+    """A leader's conditional write of the ISR, and whether the controller accepted it, which it decides at once."""
 
     writer: int
     leader_epoch: int
@@ -280,10 +280,10 @@ BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResp
 
 @dataclass(frozen=True)
 class AlterIsrRequest(Payload):
-    """A leader proposes an ISR, which is to replace that of the given partition epoch.
+    """A leader proposes an ISR to replace the ISR that the controller recorded in the given partition epoch.
 
-    `broker_epochs` are the latest processes of the followers in it from which the leader has received a request during
-    this leadership (KIP-903).
+    `broker_epochs`: for each follower in the ISR, the process that last sent the leader a request during this
+    leadership (KIP-903).
     """
 
     leader_epoch: int
@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The last process of a follower that has sent this leader a request; None if no process has."""
+        """The number of the follower's process that last sent this leader a request; None if none has."""
         return dict(self.broker_epochs).get(broker)
 
 

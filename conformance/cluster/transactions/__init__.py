@@ -1,4 +1,5 @@
-"""Transactions: the coordinator and its log, markers, and partitions, producers and a network of their own.
+"""Transactions: the coordinator with its log and markers; and a system of its own, with partitions, producers, a
+network.
 
 In:  requests of transactional producers and of partitions' leaders; a driver's operations.
 Out: decisions, markers. May import: network, log, configuration.

@@ -1,7 +1,7 @@
 """The transaction coordinator: the requests of producers and leaders, time-outs, the end of a transaction, fail-over.
 
-In:  requests, each with a function that takes the answer; the time; answers to markers; the log of the coordinator
-     before.
+In:  requests, each with a function that takes the answer; the time; answers to markers; the log of the
+     preceding coordinator.
 Out: answers, at once or when a transition is durable; WriteTxnMarkers requests; transitions in the coordinator's log.
 
 The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
@@ -78,7 +78,7 @@ class TransactionMetadata:
 
     @property
     def decision(self) -> Control | None:
-        """The decision whose markers are being written; None outside of that."""
+        """The decision whose markers are being written; None if no markers are being written."""
         return next((control for control, state in PREPARED.items() if state is self.state), None)
 
     @property
@@ -92,8 +92,9 @@ class TransactionMetadata:
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """The state after an InitProducerId without an open transaction: the next epoch. If the request names the epoch
-        before, its answer was lost: the present epoch (KIP-360). Kafka: prepareIncrementProducerEpoch."""
+        """The state after an InitProducerId without an open transaction, with the next epoch; or with the present
+        epoch, if the request names the preceding epoch, because the answer to an earlier request was lost (KIP-360).
+        Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
@@ -122,8 +123,9 @@ class TransactionMetadata:
     def fenced(
         self, *, raises_epoch: bool, next_id: int = NO_ID, bug: TransactionBug | None = None
     ) -> TransactionMetadata:
-        """The state in which the transaction is aborted with the epoch after that of its instance; with `raises_epoch`,
-        ending it raises the epoch once more (KAFKA-19367). Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+        """The state after the decision to abort a transaction and fence its producer instance by the next epoch; with
+        `raises_epoch`, the end of the transaction raises the epoch once more (KAFKA-19367). Kafka:
+        prepareFenceProducerEpoch, then prepareAbortOrCommit.
         """
         is_kept = self.has_highest_epoch or bug is TransactionBug.FENCE_WITHOUT_NEW_EPOCH
         fenced = self if is_kept else self._raised(NO_EPOCH)
@@ -248,7 +250,7 @@ class TxnMarker:
 
 
 class TransactionMarkerChannelManager:
-    """The markers of one coordinator: queued, sent, and answered."""
+    """Keeps the markers of one coordinator: those that are queued, sent, or answered."""
 
     def __init__(self, bug: TransactionBug | None = None, *, checks_epoch: bool = True) -> None:
         self._bug = bug
@@ -271,12 +273,12 @@ class TransactionMarkerChannelManager:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that no longer wait for any partition, because one has refused its marker."""
+        """The decided transactions that no longer wait for any partition, because a partition refused its marker."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
     def given_up(self) -> frozenset[str]:
-        """The prepared transactions that are never completed: an answer of an earlier epoch has removed them."""
+        """The transactional ids whose prepared transaction is never completed (see `receive_of_earlier_epoch`)."""
         return frozenset(self._given_up)
 
     def answered(self, transactional_id: str) -> frozenset[str]:
@@ -316,14 +318,14 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def receive_of_earlier_epoch(self, transactional_id: str) -> None:
-        """A partition answers a marker of an earlier coordinator epoch, and that transaction is given up: up to 3.7
-        every transaction of its id, whatever its epoch (KAFKA-16352). Kafka: removeMarkersForTxnId.
+        """A partition answers a marker of an earlier coordinator epoch. Up to 3.7, the coordinator then gives up the
+        present transaction of the same transactional id as well (KAFKA-16352). Kafka: removeMarkersForTxnId.
         """
         if not self._checks_epoch and self._unanswered.get(transactional_id):
             self._given_up.add(transactional_id)
 
     def disconnected(self, request: int) -> None:
-        """Queue a marker again, because its answer does not come."""
+        """Queue a marker again, because the answer to it does not come."""
         marker = self._sent.pop(request)
         if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
             self._queued.append(marker)
@@ -338,7 +340,7 @@ class TransactionMarkerChannelManager:
         return None
 
     def forget(self, transactional_id: str) -> None:
-        """Forget which partitions have the marker of a transaction, which is complete."""
+        """Forget which partitions have the marker, because the transaction is complete."""
         self._answered.pop(transactional_id, None)
 
 
@@ -355,8 +357,8 @@ class TransactionCoordinator:
         *,
         first_epoch: int = 0,
     ) -> None:
-        """Take over the log; the markers of transactions prepared there are sent again. The first producer has
-        `first_epoch`, as after so many transactions. Kafka: onElection.
+        """Take over the log, and queue the markers of the transactions that it shows as prepared. The first instance of
+        a producer gets `first_epoch`, as if its id had used that number of epochs. Kafka: onElection.
         """
         self._first_epoch = first_epoch
         self._fence_takes_next_id = switches.FENCE_TAKES_NEXT_ID

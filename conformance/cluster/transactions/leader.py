@@ -6,8 +6,9 @@ Out: answers; questions to the coordinator; what a read_committed reader receive
 One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is taken
 in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The group
 coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not
-verify them (KAFKA-15449). Kafka would also append a copy of them again; here a copy is recognised. Source: fact sheet,
-sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager, UnifiedLog.analyzeAndValidateProducerState, KIP-890.
+verify them (KAFKA-15449). Kafka would also append these offsets twice if a request is repeated; here the copy is
+recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
+UnifiedLog.analyzeAndValidateProducerState, KIP-890.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class TransactionLeader:
     @property
     def verified(self) -> tuple[str, ...]:
         """The payloads of the records that the leader may append now, because the coordinator has confirmed their
-        transaction; the last one is the latest.
+        transaction; in the order of the answers.
         """
         guards = self.log.producers.guards
         return tuple(
@@ -106,7 +107,7 @@ class TransactionLeader:
 
     @property
     def committed(self) -> tuple[Record, ...]:
-        """What a read_committed reader receives. Fact sheet 6.4; Kafka: CompletedFetch."""
+        """The records that a read_committed reader receives. Fact sheet 6.4; Kafka: CompletedFetch."""
         end = self.log.last_stable_offset
         aborted = self.log.aborted_transactions(0, end)
         return tuple(

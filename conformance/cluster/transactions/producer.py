@@ -104,8 +104,8 @@ class TransactionalProducer:
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether the producer has given up a record in its epoch, and may take a new epoch. With TV2, the end of every
-        transaction brings a new epoch."""
+        """Whether the producer has given up a record in its epoch, and may ask for a new epoch. With TV2 there is no
+        need to ask: every transaction ends with a new epoch."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             transaction.producer_epoch == self.producer_epoch
             and not all(each.is_acknowledged for each in transaction.batches.values())
@@ -152,7 +152,7 @@ class TransactionalProducer:
         transaction = self.transactions[-1]
         if control is Control.COMMIT:
             if not all(each.is_acknowledged for each in transaction.batches.values()):
-                raise ClusterError(f"{self.name}: a record is not acknowledged; the commit waits for it")
+                raise ClusterError(f"{self.name}: a record is not acknowledged; deliver its answer before the commit")
             transaction.is_commit_requested = True
         self.phase = ENDING[control]
         self._ask(EndTxnRequest(self._transactional_id, self.producer_id, self.producer_epoch, control))
@@ -162,15 +162,15 @@ class TransactionalProducer:
         self._must_be(Phase.READY)
         if not self.may_raise_epoch:
             raise ClusterError(
-                f"{self.name}: it needs no new epoch, as it has given up no record, or must keep its epoch; go on"
+                f"{self.name} cannot raise its epoch: it has given up no record, or EPOCH_BUMP_BY_PRODUCER is off"
             )
         self.phase = Phase.INITIALISING
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """Send the request to the coordinator again: its answer does not come in time, or says that it is busy."""
+        """Send the request to the coordinator again: no answer came in time, or it was CONCURRENT_TRANSACTIONS."""
         if self.awaited is None:
-            raise ClusterError(f"{self.name}: it has no request to send again; begin or end a transaction first")
+            raise ClusterError(f"{self.name} has no request to send again; begin or end a transaction first")
         self._ask(self.awaited)
 
     def stop(self) -> None:
@@ -179,7 +179,7 @@ class TransactionalProducer:
         self.awaited = self.request = None
 
     def receive(self, message: Message) -> None:
-        """Take an answer, which is dropped if its request was sent again since."""
+        """Take an answer, but drop it if its request was sent again in the meantime."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()
@@ -218,4 +218,4 @@ class TransactionalProducer:
 
     def _must_be(self, phase: Phase) -> None:
         if self.phase is not phase:
-            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for the answer")
+            raise ClusterError(f"{self.name} is {self.phase.value}; this operation needs it to be {phase.value}")

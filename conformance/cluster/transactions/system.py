@@ -1,4 +1,4 @@
-"""A system of its own for transactions: a coordinator with its log, partitions, instances of a producer, a network.
+"""A separate system for transactions: a coordinator with its log, partitions, instances of a producer, a network.
 
 Nothing happens by itself. One log stands for all replicas of a partition, and of the coordinator's log: nothing
 acknowledged is lost. All instances of the producer have the same transactional.id. Source: fact sheet, section 6.
@@ -34,7 +34,8 @@ FIRST_PRODUCER_ID = 1
 
 
 class TransactionalCluster:
-    """Partitions 0, 1, ... that transactions write to; the last is that of `__consumer_offsets`.
+    """A system with partitions 0, 1, ... that transactions write to; the last partition is that of
+    `__consumer_offsets`.
 
     The application writes records with timestamps that are older than transactional.id.expiration.ms, so a partition
     keeps a producer's state only because of its markers (KAFKA-9144).
@@ -92,7 +93,7 @@ class TransactionalCluster:
         self.disconnect(request)
 
     def disconnect(self, request: int) -> None:
-        """The connection on which the coordinator awaits the answer to a marker breaks, if there is one."""
+        """Break the connection on which the coordinator awaits the answer to a marker, if it awaits one."""
         if request in self.coordinator.markers.sent:
             self.coordinator.markers.disconnected(request)
 
@@ -126,7 +127,7 @@ class TransactionalCluster:
         self.coordinator.markers.send_queued(self.leaders[partition].name, send)
 
     def answer_earlier_marker(self) -> None:
-        """An answer to a marker of an earlier coordinator epoch arrives: the same broker is the coordinator again."""
+        """Deliver an answer to a marker of an earlier coordinator epoch, to a broker that is coordinator again."""
         self.coordinator.markers.receive_of_earlier_epoch(TRANSACTIONAL_ID)
 
     def write_completions(self) -> None:
@@ -139,7 +140,7 @@ class TransactionalCluster:
         self.coordinator.abort_timed_out_transactions(self._clock.now)
 
     def expire_producers(self, partition: int) -> None:
-        """A partition looks for producers that have appended nothing for long."""
+        """Let a partition forget the producers that have appended nothing for long."""
         self.leaders[partition].expire_producers()
 
     def _arrives_at_coordinator(self, message: Message) -> None:

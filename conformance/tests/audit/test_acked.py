@@ -47,12 +47,12 @@ def test_the_formats_of_a_list(listed):
     ("text", "line"),
     [
         ("", ": no acknowledged record in it"),
-        ("0\nx 1\n", ":2: it does not begin with an offset"),
-        ("-1\n", ":1: it does not begin with an offset"),
-        ("9" * 30, ":1: it does not begin with an offset"),
-        (str(1 << 63), ":1: it gives no offset, which is a number from 0 to 9223372036854775807"),
-        (b"\xff\xfe\n", ":1: it does not begin with an offset"),
-        ('{"offset": -1}\n', ":1: it gives no offset, which is a number from 0 to"),
+        ("0\nx 1\n", ":2: the line does not begin with an offset"),
+        ("-1\n", ":1: the line does not begin with an offset"),
+        ("9" * 30, ":1: the line does not begin with an offset"),
+        (str(1 << 63), f":1: {1 << 63} is no offset, which is a number from 0 to 9223372036854775807"),
+        (b"\xff\xfe\n", ":1: the line does not begin with an offset"),
+        ('{"offset": -1}\n', ":1: -1 is no offset, which is a number from 0 to"),
         ('{"offset": "1"}\n', ':1: "offset" is a text; it has to be a whole number'),
         ('{"value": "a"}\n', ':1: "offset" is missing'),
         ('{"offset": 1, "values": "a"}\n', ':1: "values" is not a key of this line'),
@@ -175,15 +175,15 @@ def test_the_partition_of_a_list_has_to_be_clear(capsys, tmp_path, listed):
     assert told == (
         USAGE,
         "",
-        f"conform: --acked {path}: which of 2 partitions is not said; give --acked TOPIC-N={path}\n",
+        f"conform: --acked {path} names none of the 2 partitions; give --acked TOPIC-N={path}\n",
     )
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--acked", f"t-0={path}").out
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--partition", "t-0", "--acked", path).out
     told = audit(capsys, folder, "--acked", f"v-0={path}")
-    assert told == (USAGE, "", f"conform: v-0={path}: no folder has the partition v-0\n")
+    assert told == (USAGE, "", f"conform: v-0={path}: no log folder has the partition v-0\n")
     path = listed('{"topic": "v", "partition": 1, "offset": 0}\n')
     told = audit(capsys, folder, "--acked", path)
-    assert told == (USAGE, "", f"conform: {path}:1: no folder has the partition v-1\n")
+    assert told == (USAGE, "", f"conform: {path}:1: no log folder has the partition v-1\n")
 
 
 def test_a_record_in_what_is_not_read_may_be_there(capsys, tmp_path, listed):

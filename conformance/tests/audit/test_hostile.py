@@ -247,9 +247,9 @@ def test_values_cannot_write_to_the_terminal(capsys, tmp_path):
         ),
         (["file"], "file: Not a directory; give the log folder of a broker"),
         (["nul\0"], "nul\\x00: embedded null byte; give another path"),
-        (["broker1", "--partition", "t-1"], "--partition t-1: no folder has it; name one of them as TOPIC-N"),
-        (["broker1", "--isr", "broker9"], "--isr broker9: there is no 'broker9'; the folders are: broker1"),
-        (["broker1", "--isr", "u-0=broker1"], "u-0=broker1: no folder has the partition u-0"),
+        (["broker1", "--partition", "t-1"], "--partition t-1: no log folder has this partition; name it as TOPIC-N"),
+        (["broker1", "--isr", "broker9"], "--isr broker9: 'broker9' is no broker; the brokers are: broker1"),
+        (["broker1", "--isr", "u-0=broker1"], "u-0=broker1: no log folder has the partition u-0"),
         (["broker1", "--acked", "nowhere"], "nowhere: No such file or directory; copy the log folder again"),
         (["broker1", "--most-bytes", "much"], "--most-bytes much: not a number of bytes; write it as 512M or 2G"),
         (["broker1", "--most-bytes", "0"], "--most-bytes 0: not a number of bytes; write it as 512M or 2G"),
@@ -279,7 +279,7 @@ def test_an_offset_that_no_log_can_have(capsys, real):
     (real[0] / "t-0" / f"{'9' * 20}.log").write_bytes(b"")
     told = audit(capsys, *real)
     assert told.errors.endswith(
-        f"/{'9' * 20}.log: its name is no offset, which is less than 9223372036854775808; copy the folder again\n"
+        f"/{'9' * 20}.log: its name is no offset below 9223372036854775808; copy the folder again\n"
     )
 
 

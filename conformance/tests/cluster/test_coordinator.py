@@ -189,7 +189,7 @@ def test_what_a_coordinator_cannot_do_is_one_clear_line() -> None:
     coordinator = cluster.coordinator_of(0)
     with pytest.raises(ClusterError, match=r"^the coordinator has no open batch to flush$"):
         coordinator.flush()
-    with pytest.raises(ClusterError, match=r"^the coordinator has heard no high watermark that it has not handled$"):
+    with pytest.raises(ClusterError, match=r"^the coordinator has no new high watermark to handle$"):
         coordinator.handle_high_watermark()
     with pytest.raises(ClusterError, match=r"^no event waits in the queue of the coordinator$"):
         coordinator.handle_event()

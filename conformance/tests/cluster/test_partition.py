@@ -142,7 +142,7 @@ crash 2; append b 0; delete_records 1 1; deliver; deliver; deletes: 0,NOT_LEADER
 append a 0; fetch 1 0; tell_consumer 0; seek 1
 consume_in 0: none; consume_in 0 0: none  # no rack, and the leader's own
 fetch 1 0; consume_in 0 2: none; consume_in 0 1: 1  # broker 2 has fetched nothing
-consume 0 ! consumer consumer reads from broker 1; fetch from it, or expire it
+consume 0 ! consumer consumer reads from broker 1; fetch from that broker, or call expire_preferred_read_replica
 expire_preferred_read_replica; consume_in 0 1: 1; seek 3; consume_in 1 1: none  # a follower that refuses is given up
 
 == a leader sends a consumer nowhere without replica.selector.class
@@ -259,7 +259,7 @@ record: 0 3 4 0,1
 == a request of an earlier process is refused
 2.8 isr=01
 ask 2 0; crash 0; start_process 0; ask_controller 0; answer_to_leader 0: STALE_BROKER_EPOCH
-answer_leader 0; proposal 0 ! broker 0 and the controller exchange no such message about the ISR
+answer_leader 0; proposal 0 ! no AlterIsrRequest between broker 0 and the controller is in flight
 
 == the controller treats a short restart as a failure since 2.8
 [2.4|2.8]

@@ -141,7 +141,7 @@ BROKEN = {
 """The leader's log and the answers after each history: a commit is acknowledged and gone; two logs are invalid."""
 
 REPAIRED = {
-    BY_A_FOLLOWER: (["commit b"], [None, None], "has heard no high watermark"),
+    BY_A_FOLLOWER: (["commit b"], [None, None], "has no new high watermark"),
     EMPTY_BATCH: (["classic a"], [None, Errors.GROUP_ID_NOT_FOUND], ""),
     EARLIER: (["classic b"], [Errors.NOT_LEADER_OR_FOLLOWER, None], ""),
 }

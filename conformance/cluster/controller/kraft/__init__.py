@@ -2,5 +2,5 @@
 
 In:  heartbeats, registrations, AlterPartition requests, requests of an administrator.
 Out: metadata records, which brokers read at their own pace.
-May import: network, configuration, and the names of elections from the controller's room.
+May import: network, configuration, and the names of elections from controller/controller.py.
 """

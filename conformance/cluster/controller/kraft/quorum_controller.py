@@ -99,7 +99,7 @@ class QuorumController:
 
     @property
     def metadata(self) -> LeaderAndIsr:
-        """Leader, epoch and ISR of record; the leader may be dead, or None if no broker can lead."""
+        """The recorded leader, epoch and ISR; the leader may be dead, or None if no broker can lead."""
         record = self.image.partition
         return LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
 
@@ -159,7 +159,7 @@ class QuorumController:
         return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
-        """Whether the broker leads partitions that are not in the cluster, until its shutdown moves them."""
+        """Note whether the broker leads partitions outside of this cluster; its controlled shutdown moves them."""
         (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers
@@ -174,8 +174,9 @@ class QuorumController:
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
-        earlier process has not shut down cleanly. Otherwise it leaves the ISR, as if it were fenced first, unless it
-        may come back unnoticed. Kafka: registerBroker. Errors: as for `must_accept`.
+        earlier process has not shut down cleanly. Otherwise it leaves the ISR, as if it were fenced first, except in
+        releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
+        `must_accept`.
         """
         self.must_accept(broker)
         if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
@@ -221,7 +222,8 @@ class QuorumController:
 
     def fail_over(self) -> None:
         """Another controller becomes active. It gives every unfenced broker a session; up to 4.0, fenced ones as well.
-        It does not know which shutdown waits for which brokers. Kafka: ClusterControlManager.activate.
+        The new controller does not know the offsets that controlled shutdowns wait for. Kafka:
+        ClusterControlManager.activate.
         """
         for broker, registered in enumerate(self.image.brokers):
             has_session = not registered.is_fenced or self._switches.FAIL_OVER_GIVES_FENCED_SESSIONS
@@ -249,11 +251,11 @@ class QuorumController:
         if kind is Election.FAIL_OVER:
             if leader is None or leader == candidate:
                 raise ClusterError(
-                    f"fail-over: the leader is {leader}; fence another broker, or choose another candidate"
+                    f"fail-over to broker {candidate}: the present leader is {leader}; choose another candidate"
                 )
             built = self.replication.change(removed=leader)
         elif kind is Election.UNCLEAN and leader is not None and self.replication.may_lead(leader):
-            raise ClusterError(f"unclean election: broker {leader} leads, and is active")
+            raise ClusterError(f"unclean election: broker {leader} leads and is active; fence it first")
         else:
             built = self.replication.change(election=kind)
         if built is None or built.leader != candidate:

@@ -1,11 +1,12 @@
-"""What the active controller decides about the partition and min.insync.replicas, and the log in which it writes this.
+"""The active controller's decisions about the partition and min.insync.replicas, and the metadata log with their
+records.
 
 In:  what happens to brokers; proposals of leaders; requests of an administrator.
 Out: records of the partition, of brokers, and of min.insync.replicas, in the metadata log; answers to proposals.
 
 A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
 always in one batch (ControllerResult.of). The controller never compares logs. A replica that is removed stays assigned
-until the reassignment completes; the ELR is not looked at.
+until the reassignment completes, which does not depend on the ELR.
 
 Source: fact sheet, sections 4.5 to 4.9; KAFKA-15665 and KAFKA-19975 for the completion of a reassignment; Kafka:
 ReplicationControlManager (validateAlterPartitionData, ineligibleReplicasForIsr), PartitionChangeBuilder,
@@ -33,7 +34,7 @@ from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
 
 
 class MetadataLog:
-    """The metadata after each record, by offset; the log begins with that of offset 0."""
+    """The metadata log: for each offset from 0 on, the metadata after the record at this offset."""
 
     def __init__(self, first: MetadataImage, network: Network, process_of: Callable[[int], int]) -> None:
         """`process_of` gives the number of a broker's running process; 0 if none runs."""
@@ -81,7 +82,7 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """A change of the partition's record. A fail-over is Kafka's Election.ONLINE."""
+    """A change of the partition's record, which the controller may write. FAIL_OVER is Kafka's Election.ONLINE."""
 
     partition: PartitionRegistration
     """The record before the change."""
@@ -174,7 +175,8 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker may lead; whether it is active is checked last. Kafka: isValidNewLeader."""
+        """Whether a broker is in the ISR, or in the ELR if the ISR is empty; and is active, which is checked last.
+        Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
@@ -185,8 +187,8 @@ class PartitionChange:
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
 
     def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
-        """The last known leader, which is kept from the moment in which no broker leads until one does. Kafka:
-        maybeUpdateLastKnownLeader."""
+        """The last known leader after the change: the leader before the partition lost its leader; None while a broker
+        leads. Kafka: maybeUpdateLastKnownLeader."""
         before = self.partition
         if not self.knows_elr:
             return before.last_known_leader
@@ -200,8 +202,8 @@ def error_for(
 ) -> Errors:
     """The error with which the controller refuses an ISR proposed by a registered process; NONE if it accepts the ISR.
 
-    Unlike a controller with ZooKeeper, this one refuses a request that it has accepted before and that comes again: its
-    partition epoch is old.
+    Unlike a controller with ZooKeeper, this controller refuses a repeated request that it has accepted before, because
+    the partition epoch of that request is old.
     """
     record = image.partition
     if request.leader_epoch < record.leader_epoch:
@@ -232,7 +234,7 @@ def _is_eligible(
 
 @dataclass(frozen=True)
 class Assignment:
-    """The assigned replicas in order, and those of them that are added and removed."""
+    """The assigned replicas in order, and those of them that a reassignment is adding or removing."""
 
     replicas: tuple[int, ...]
     adding: frozenset[int] = frozenset()
@@ -261,8 +263,8 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is complete with this ISR: it has the added replicas and the others that stay. The others
-    are not required up to 3.7 (KAFKA-15665), nor since 4.3 unless it removes more replicas than it adds (KAFKA-19975).
+    """Whether a reassignment is complete: this ISR has all added replicas and all replicas that stay. Those that stay
+    are not required up to 3.7 (KAFKA-15665), and since 4.3 only if it removes more replicas than it adds (KAFKA-19975).
     Kafka: maybeCompleteReassignment.
     """
     kept, target = isr - assignment.removing, frozenset(assignment.target)
@@ -286,7 +288,7 @@ NOBODY = -1
 
 
 class ReplicationControl:
-    """The record of the partition, and how it changes."""
+    """Keeps the partition's record in the metadata log, and decides each change of it."""
 
     def __init__(self, log: MetadataLog, settings: Settings, switches: Switches, bug: Bug | None) -> None:
         self._log = log
@@ -313,7 +315,7 @@ class ReplicationControl:
     # What happens to brokers
 
     def remove_from_isr(self, broker: int) -> None:
-        """Remove a broker that is fenced or shuts down from the ISR; it cannot lead either."""
+        """Remove a broker that is fenced or shuts down from the ISR; if it leads, another broker is elected."""
         if broker in self.partition.isr:
             self.write(self.change(removed=broker))
 
@@ -332,7 +334,7 @@ class ReplicationControl:
             self.write(self.change(removed=broker, unclean=scrapped))
 
     def elect_if_leaderless(self) -> None:
-        """Elect a broker that has become active, if the partition has no leader and the broker may lead."""
+        """After a broker has become active: elect it if the partition has no leader and the broker may lead."""
         if self.partition.leader is None:
             self.write(self.change())
 
@@ -346,8 +348,8 @@ class ReplicationControl:
     # Proposals of leaders
 
     def alter_partition(self, sender: int, request: AlterIsrRequest) -> AlterIsrResponse:
-        """Make a proposed ISR the ISR of record, which may complete a reassignment; or refuse it. A leader that this
-        removes learns only that the leader has changed. Kafka: ReplicationControlManager.alterPartition.
+        """Adopt a proposed ISR, which may complete a reassignment; or refuse it. If the reassignment removes the
+        leader, the answer says only that the leader has changed. Kafka: ReplicationControlManager.alterPartition.
         """
         error = error_for(sender, request, self._log.now, self._switches, self._bug)
         if error is not Errors.NONE:
@@ -361,20 +363,18 @@ class ReplicationControl:
     # Requests of an administrator
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
-        """Assign the partition to the given replicas; removed replicas stay until the added ones are in sync, if
-        there are any to wait for. Kafka: changePartitionReassignment. Errors: `ClusterError`.
+        """Assign the partition to the given replicas; removed replicas stay assigned until the added replicas, if any,
+        are in sync. Kafka: changePartitionReassignment. Errors: `ClusterError`.
         """
         brokers = self._log.now.brokers
         missing = [each for each in replicas if not (0 <= each < len(brokers) and brokers[each].is_registered)]
         if missing or not replicas or len(set(replicas)) < len(replicas):
-            raise ClusterError(
-                f"reassignment to {list(replicas)}: name registered brokers, each once, and at least one"
-            )
+            raise ClusterError(f"reassignment to {list(replicas)} is impossible; name registered brokers, each once")
         self.write(self.change(target=begun(assignment_of(self.partition), replicas)))
 
     def cancel_reassignment(self) -> None:
         """Go back to the replicas before the reassignment. Kafka: cancelPartitionReassignment. Errors: `ClusterError`
-        without one, or if every member of the ISR is one of the added replicas.
+        without a reassignment, or if all members of the ISR are added replicas.
         """
         if not self.partition.is_reassigned:
             raise ClusterError("there is no reassignment to cancel; begin one")
@@ -421,8 +421,8 @@ class ReplicationControl:
         knows_elr: bool | None = None,
         changes_directory: bool = False,
     ) -> PartitionRegistration | None:
-        """The partition's record after a change; None if nothing changes. A broker removed from the ISR cannot lead.
-        Errors: `ClusterError`."""
+        """The partition's record after a change; None if nothing changes. The broker `removed` leaves the ISR and
+        cannot lead. Errors: `ClusterError`."""
         now = self.partition
         return PartitionChange(
             partition=now,
@@ -439,8 +439,9 @@ class ReplicationControl:
         ).build()
 
     def may_lead(self, broker: int) -> bool:
-        """Whether a broker is active. Errors: `ClusterError` for an active broker that was not a replica before:
-        the controller asks for the directory of its replica. Kafka: LeaderAcceptor, PartitionRegistration.directory.
+        """Whether a broker is active. Errors: `ClusterError` for an active broker that is not a replica, because
+        Kafka's controller fails when it looks up the directory of the replica. Kafka: LeaderAcceptor,
+        PartitionRegistration.directory.
         """
         is_active = self._log.now.brokers[broker].is_active
         if is_active and broker not in self.partition.replicas and self._bug is not Bug.STRANGER_ELECTED:
