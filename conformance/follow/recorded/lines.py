@@ -553,7 +553,7 @@ class Acked(Line):
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it is too old to be remembered"
+                f"{self.value} is acknowledged, but no line sends it, or that line is too long ago to be remembered"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):
@@ -561,7 +561,7 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which are no longer known")
+            raise UnfitLine(f"{self.value} was acknowledged in only some states, and it is no longer known in which")
         return None
 
     def leave(self, window: Window) -> None:
@@ -675,7 +675,7 @@ class Disk(Line):
         """The log from the guard on; the part before it is compared with the digests."""
         for value in self.log[window.offset :]:
             if value not in window.values:
-                raise UnfitLine(f"{value} is on disk before a line says that it is sent")
+                raise UnfitLine(f"{value} is on disk before a line sends it")
         if not window.has_guard:
             return self
         checkpoint = self.checkpoint
