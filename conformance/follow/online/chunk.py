@@ -1,5 +1,5 @@
-"""What following online reads of a recording: in advance, a summary of all its lines (`Outlook`); then the next lines as
-a small recording (`Chunk`), again and again.
+"""What following online reads of a recording: in advance, a summary of all its lines (`Outlook`); then, repeatedly, the
+next lines as a small recording (`Chunk`).
 
 The summary keeps the lines about leaders, requests, faults and checkpoints, because whether a step may occur before a
 line can depend on the next leader, request or restart, however far away that is. These lines are few: their number

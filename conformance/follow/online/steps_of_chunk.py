@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether it makes this replica the leader of record, or a member of the ISR or a proposed ISR."""
+        """For each step, whether it makes this replica the leader of record, or a member of an ISR or proposed ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
