@@ -328,8 +328,8 @@ def drop_late_responses(table: Table) -> None:
 
 
 def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
-    """Let the controller refuse outdated requests to change the ISR, and let leaders receive answers to changes that they
-    have given up. Requests that a later line shows (`expected`) stay.
+    """Let the controller refuse outdated requests to change the ISR, and let leaders receive answers to changes that
+    they have given up. Requests that a later line shows (`expected`) stay.
     """
     if not table.has("alter_partition"):
         return
