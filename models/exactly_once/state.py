@@ -214,8 +214,7 @@ class InFlightDeadline(Domain, size=lambda configuration: 1 if configuration.dea
 
 
 def up_to_budget(name):
-    """The remaining amount of a budget. The range is at least 0 to 3, so that configurations with smaller budgets have
-    the same state layout, and use the same compiled kernel."""
+    """The remaining amount of a budget. The range is at least 0 to 3, so small budgets share one compiled kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 

@@ -137,8 +137,7 @@ def can_end(s, request):
 
 
 def prepare(s, request):
-    """Begin to write the decision. With TV2, the end that exhausts a producer id takes the next id, which the producer
-    gets in the answer."""
+    """Begin to write the end. With TV2, an end that exhausts a producer id takes the next id, sent in the answer."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
             s.knows_other_id[0] and is_over(s)
@@ -171,8 +170,7 @@ def coordinator_handles_end_txn(s, producer: Producer):
 
 @action
 def coordinator_handles_late_end_txn(s):
-    """The late copy of an EndTxn arrives. It can end a later transaction with the same epoch: the coordinator
-    distinguishes transactions only by their epochs."""
+    """The late copy of an EndTxn arrives, and can end a later transaction: the coordinator only compares the epochs."""
     require(s.late_end_txn != Request.NOTHING)
     require(s.late_end_txn_epoch == s.producer_epoch)
     require(is_idle(s))
@@ -330,8 +328,7 @@ def is_accepted(s, p, epoch, coordinator_epoch):
 
 
 def is_acknowledged_as_retry(s, p, epoch, coordinator_epoch):
-    """Since the fix of KAFKA-19999, a marker with an epoch that the partition has seen already, and without an open
-    transaction, counts as appended before."""
+    """Since the fix of KAFKA-19999, a marker with a known epoch, without an open transaction, counts as a retry."""
     return (
         s.EQUAL_MARKER_EPOCH_IS_RETRY
         and coordinator_epoch >= s.known_coordinator_epoch[p]

@@ -15,7 +15,7 @@ An event (`Event`) says what happened, where, and what was observed afterwards:
 
 In `state`, a key is a variable of the model, with all or only the first of its indices: `controller_epoch`,
 `high_watermark[1]`, `log_record[1]`. A value is a number, true or false, the name of an enumeration's member
-("PARKED"), or null for none. For a key without all indices it is a list of values, nested by the remaining indices.
+("PARKED"), or null for none. If the key lacks indices, it is a list of such values, nested by the missing indices.
 Offsets beyond a log's end hold null; records are numbered in the order in which they reached a broker. Variables
 without a key were not observed.
 
@@ -219,7 +219,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: the model's steps that it may record, the observed values, and the number of events missing before."""
+    """An event: the model's steps that it may record, the observed values, and how many events are missing before."""
 
     line: int
     event: Event

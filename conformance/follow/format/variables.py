@@ -26,10 +26,7 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable of the model, or the part of it that some first indices select, such as the log of one broker.
-
-    `start` is the position of its first value in the state; `sizes` are the sizes of the remaining indices.
-    """
+    """A variable or a part of it, such as one broker's log: its start in a state, and the sizes of its indices."""
 
     layout: FieldLayout
     start: int

@@ -50,10 +50,7 @@ Stream = Callable[[], Objects]
 
 
 def stream_of(path: Path) -> Stream:
-    """A function that reads a recording from its start: the JSON objects of its lines, each with its line number.
-
-    Reading raises UsageError.
-    """
+    """A function that reads the JSON objects of a recording, each with its line number. Reading raises UsageError."""
     if is_wire(path):
         return lambda: observations_of(path, is_online=True)
     return lambda: objects_of(path)

@@ -180,7 +180,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """Whether each message in flight fits its receiver's log after the move exactly if it did before."""
+        """Whether the messages in flight that fit their receivers' logs after the move are those that did before."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -198,8 +198,7 @@ class _Try:
         return True
 
     def _records(self) -> bool:
-        """Whether each record up to the guard was sent, and no leader has yet to answer, and no log or response has it
-        after the guard."""
+        """Whether the records up to the guard are sent, pending at no leader, and in no log or response after it."""
         table, last = self.table, self.reference[self.guard]
         if (table["next_record"] <= last).any() or (table["pending"][:, : last + 1] != NONE).any():
             return False
@@ -226,7 +225,7 @@ class _Try:
         return caches
 
     def _epoch_shift(self) -> int:
-        """The number to subtract from leader epochs: the least epoch in use becomes 1; 0 if it is not above 1."""
+        """The number to subtract from leader epochs so that the least epoch in use becomes 1 (0 if it is below 2)."""
         least = min((int(values.min()) for values in self._live_epochs() if values.size), default=0)
         return max(0, least - 1)
 

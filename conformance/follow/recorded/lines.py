@@ -45,7 +45,7 @@ REASSIGN = "reassign"
 
 
 class Passing(IntEnum):
-    """When a path of the model, which is extended until it has passed each line in turn, passes a line."""
+    """When a path of the model passes a line: the line is true on it, and it goes on to the next line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
@@ -406,7 +406,7 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark or checkpoint the line shows or needs; otherwise None."""
+        """The broker whose high watermark or checkpoint the line shows, or which starts with one; otherwise None."""
         return None
 
     @property
@@ -1179,7 +1179,7 @@ class Fault(Line):
 
     @property
     def passing(self) -> Passing:
-        """A kill and a start by a step of the model, a freeze at any time, and other faults at once."""
+        """A kill or a start is passed by a step of the model, a freeze at any time, any other fault at once."""
         if self.what in (FaultKind.KILL, FaultKind.START):
             return Passing.BY_A_STEP
         return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
@@ -1388,10 +1388,7 @@ def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins |
 
 
 def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
-    """The first offset and partition epoch of a recording with this first line: a header's, otherwise 0 and 0.
-
-    Raises UsageError.
-    """
+    """The first offset and partition epoch of a recording, by its first line; 0 without a header. Raises UsageError."""
     if keys.get("kind") not in Header.kinds:
         return Begins()
     header = LineReader(path, number, keys, Begins())

@@ -154,8 +154,8 @@ class Recording(Names):
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks about unused contents and unmodelled events, for following online, where the latter include unclean
-    elections and reassignments."""
+    """The remarks about unused contents and unmodelled events. Following online does not model unclean elections and
+    reassignments, so the requests for them become such remarks."""
     remarks = []
     for number, keys in objects:
         kind = KINDS.get(str(keys.get("kind")))
@@ -265,7 +265,7 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
-    """The lines, with a `View` in place of metadata from a broker that may lag: an ISR of the same leader epoch again.
+    """The lines; metadata that repeats an earlier ISR of its leader epoch becomes a `View`, as its broker may lag.
 
     The broker may also show the newest state, which looks the same; so after such a line, the state that was known last
     may be outdated, too.

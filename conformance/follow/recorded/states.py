@@ -1,4 +1,4 @@
-"""Reads variables of many packed states at once, as columns of values; and claims, conditions that lines impose."""
+"""Reads the variables of many packed states at once, and evaluates claims on them: conditions that lines impose."""
 
 from __future__ import annotations
 

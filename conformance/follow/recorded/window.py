@@ -20,10 +20,7 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard: its length, and its high watermark (None: it differs between states).
-
-    Both are counted as in the window before the move.
-    """
+    """A log that ends before the guard: length and high watermark (None: states differ), counted as before the move."""
 
     length: int
     high_watermark: int | None
@@ -109,7 +106,7 @@ def _digest(items: Sequence[str | int]) -> bytes:
 class Window:
     """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard.
 
-    `offset`, `epoch` and `partition_epoch` are the recording's numbers for offset 0 and both epochs 0 of the window.
+    `offset`, `epoch` and `partition_epoch` are the recording's numbers for 0 in the window.
     """
 
     def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:

@@ -312,8 +312,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The action in which the controller goes on without a broker because of `change`: the leader stays, or another
-    broker is elected, or there is no leader."""
+    """The action by which the controller acts without a broker: the leader stays, is replaced, or no broker leads."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})

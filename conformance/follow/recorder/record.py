@@ -375,7 +375,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """If this act delivers or loses the first request for a record, number the record, and return its payload."""
+        """If this act delivers or loses a record's first request, number the record; return its payload, or None."""
         message = act.arguments[0] if act.arguments else None
         request = message.payload if isinstance(message, Message) else None
         if isinstance(request, messages.ProduceRequest) and request.payload not in self.numbers:
@@ -462,7 +462,7 @@ class RecordedRun:
         self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """Record how the controller has handled the end of a broker's process of which it learned by the restart."""
+        """Record how the controller handled the end of a process that it noticed only by the broker's restart."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller

@@ -374,10 +374,7 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording, first with batches as single records, and if no path explains that, without.
-
-        Raises UsageError.
-        """
+        """The outcome with batches as single records; if no path explains that, without. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)

@@ -378,7 +378,7 @@ class ObservationSearch:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def begin_first(self) -> None:
-        """Begin with the initial states; if a line names the leader of the first epoch, only with its states."""
+        """Begin with the initial states; if lines show the first epoch's leader, only with those that it leads."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
         leaders = [State(self.instance, cells).controller_leader for cells in starts]

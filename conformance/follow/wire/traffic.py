@@ -262,7 +262,7 @@ class Traffic:
                 yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
-        """Whether a follower's log has shown the record at this offset, so that its acknowledgement need not."""
+        """Whether a follower's log has shown the record at this offset, so its acknowledgement need not show it."""
         return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
@@ -516,10 +516,7 @@ def _shown(broker: int | None, view: View) -> Observation:
 
 
 def _waits_until(line: Message) -> float | None:
-    """The earliest time at which a broker reads its high watermark and answers, if it has no records for this fetch.
-
-    None if the request does not show the time.
-    """
+    """The earliest time at which a broker without records for this fetch answers it; None: the request does not say."""
     wait: Any = line.body.get("max_wait")
     is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
     return line.t + float(wait) if is_told else None
