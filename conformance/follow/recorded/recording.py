@@ -308,15 +308,15 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
     if claims and not replicas:
-        cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
+        cure = "give them as `replicas` in a header, or in a `disk` or `metadata` line"
         raise bad_line(path, claims[0].number, f"no line names the brokers that hold the partition; {cure}")
     others = {broker for line in claims if isinstance(line, Metadata) for broker in line.brokers}
     for line in claims:
         if isinstance(line, Fault) and line.broker in replicas:
             consistency.befall(line)
         elif isinstance(line, Fault) and line.broker not in others:
-            cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
-            raise bad_line(path, line.number, f"broker {line.broker} is unknown; {cure}")
+            why = f"broker {line.broker} is unknown: no `disk`, `metadata` or header line names it"
+            raise bad_line(path, line.number, f"{why}; correct the number")
     return replicas
 
 
