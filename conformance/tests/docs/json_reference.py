@@ -13,8 +13,8 @@ SCHEMA: dict[str, Any] = json.loads((PROJECT / "docs" / "json.schema.json").read
 OPENING = """\
 # The JSON object of `check`
 
-With `--json`, `check` prints one object on standard output. [`json.schema.json`](json.schema.json) is the JSON Schema of
-this object (draft 2020-12); for every [form](#forms) of the object, a test validates the output of `check` against the
+With `--json`, `check` prints one object on standard output. [`json.schema.json`](json.schema.json) is the JSON Schema
+(draft 2020-12) of this object; for every [form](#forms) of the object, a test validates the output of `check` against the
 schema. This page is made from the schema: `python -m conformance.tests.docs.json_reference > docs/json.md`.
 
 ```console
