@@ -14,7 +14,7 @@ OPENING = """\
 # The JSON object of `check`
 
 With `--json`, `check` prints one object on standard output. [`json.schema.json`](json.schema.json) is the JSON Schema
-(draft 2020-12) of this object; for every [form](#forms) of the object, a test validates the output of `check` against the
+(draft 2020-12) of this object. For every [form](#forms) of the object, a test validates the output of `check` with the
 schema. This page is made from the schema: `python -m conformance.tests.docs.json_reference > docs/json.md`.
 
 ```console
