@@ -17,19 +17,19 @@ class StepRefusedError(Exception):
 
 
 class Steps(Protocol):
-    """What every driver of a system does after it has begun. It may only do what is possible from outside: send,
-    deliver, drop, delay, crash, restart, request elections.
+    """The methods of a driver after `begin`. A driver acts on its system only from outside: it sends, delivers, drops
+    and delays messages, crashes and restarts nodes, and requests elections.
     """
 
     def take(self, step: Step) -> None:
-        """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
+        """Take the next step: `step.action` with the arguments `step.ordinals`. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
         """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
-        A set is a set of numbers, and a queue a list of numbers, the oldest first. A tuple lists all cells of a
-        variable in a row. Missing variables, and None in place of a value or a list, are not compared; but at least one
-        value has to be observed during a trace.
+        A set is a set of numbers, and a queue a list of numbers, the oldest first. Instead of nested lists, a tuple may
+        list all values of a variable in a row. Missing variables, and None in place of a value or a list, are not
+        compared; but at least one value has to be observed during a trace.
         """
 
 
@@ -41,7 +41,7 @@ class UserSystem(Steps, Protocol):
 
 
 class System(Steps, Protocol):
-    """A driver of this project: of a cluster, or of a user's driver (`Guarded`)."""
+    """A driver as `replay` uses it: for the executable cluster, or around a user's driver (`Guarded`)."""
 
     def begin(self, trace: Trace) -> None:
         """Set the system up in the trace's first state. The driver may read the whole trace."""
