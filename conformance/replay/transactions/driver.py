@@ -459,7 +459,7 @@ class TransactionsDriver(Acts):
         self.between_steps()
 
     def observe(self) -> dict[str, Any]:
-        """The values of all variables of the model, except the budgets, which a system does not have."""
+        """The values of all variables of the model, except the budgets: a system does not count the faults left."""
         self.seen.note(self.system)
         return project(self.system, self.seen, self.configuration)
 
