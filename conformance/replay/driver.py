@@ -162,7 +162,7 @@ class Driver:
             self.cluster.advance(LAG + 1)
 
     def _before_and_after(self, name: str) -> tuple[Cells, Cells]:
-        """The cells of a variable of the model before and after the present step."""
+        """The values of a variable of the model, as flat lists, before and after the present step."""
         position = self.replay.position
         return self.replay.cells(name, max(0, position - 1)), self.replay.cells(name, position)
 

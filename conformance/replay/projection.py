@@ -59,7 +59,7 @@ class KraftProjection:
         }
 
     def all(self) -> dict[str, Cells]:
-        """The cells of each variable."""
+        """The values of these variables, as flat lists."""
         return {**self._controller(), **self._brokers(), **self._alter_partition(), **self._late_fetches()}
 
     def _controller(self) -> dict[str, Cells]:
@@ -331,12 +331,12 @@ def _snapshot_offset(broker: BrokerView) -> int:
 
 
 def project(instance: Instance, view: ClusterView, observations: Observations) -> Projected:
-    """Every variable of the model except those in LEFT_OUT, as cells in the model's order."""
+    """The values of every variable of the model except those in LEFT_OUT, as flat lists in the model's order."""
     return _Projection(instance, view, observations).all()
 
 
 class _Projection:
-    """The model's view of one observed state of a cluster."""
+    """Computes the model's variables from one observed state of a cluster."""
 
     def __init__(self, instance: Instance, view: ClusterView, seen: Observations) -> None:
         self.configuration = instance.configuration
@@ -517,7 +517,7 @@ class _Projection:
         return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
-        """The variables of an idempotent producer; without such a producer, only three variables have cells."""
+        """The variables of an idempotent producer; without such a producer, only three of them have values."""
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}

@@ -54,7 +54,7 @@ class Replay:
         self.position += 1
 
     def cells(self, name: str, at: int) -> Cells:
-        """The cells of a variable in the state after `at` steps of the trace."""
+        """The values of a variable, as a flat list, in the state after `at` steps of the trace."""
         return cells_of(self.trace.instance, self.trace.states[at], name)
 
 
@@ -252,7 +252,7 @@ class ReplicationSteps(_Steps):
 
 
 class ControllerSteps(_Steps):
-    """Elections, changes of the ISR, roles, and the life of brokers."""
+    """Elections, changes of the ISR, brokers that become leader or follower, and crashes and restarts of brokers."""
 
     def controller_handles_alter_partition(self, leader: int) -> None:
         self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrRequest).number)

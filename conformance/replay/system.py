@@ -13,7 +13,7 @@ from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):
-    """The system cannot take the model's step here; the message says why."""
+    """The system cannot take the model's step in its present state; the message says why."""
 
 
 class Steps(Protocol):
@@ -34,7 +34,7 @@ class Steps(Protocol):
 
 
 class UserSystem(Steps, Protocol):
-    """A user's driver of a system."""
+    """A user's driver of the user's own system: the class `Driver` in the user's file."""
 
     def begin(self, trace: ReadableTrace) -> None:
         """Set the system up as in `trace.configuration` and `trace.states[0]`. The driver may read the whole trace."""

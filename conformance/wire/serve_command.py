@@ -1,4 +1,4 @@
-"""`conform serve`: the executable cluster on the network, for real clients."""
+"""`conform serve`: serves real clients with the executable cluster, over the network."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Membership:
         return ErrorCode.none
 
     def leave(self, group: str, name: str) -> ErrorCode:
-        """Take the member out of its group."""
+        """Take the member out of its group; returns an error if another consumer, or none, is the member."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id

@@ -130,7 +130,7 @@ class Lines:
         self._number = 0
 
     def write(self, entry: Mapping[str, Any], frame: bytes | None) -> None:
-        """Write a line, whole and at once. Raises OSError."""
+        """Write the line of an entry, and flush the file. Raises OSError."""
         line = {"n": self._number, **line_of(entry, frame)}
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._file.flush()

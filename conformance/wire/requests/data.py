@@ -1,4 +1,4 @@
-"""Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
+"""Requests for records and offsets: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
 
 The timeout in a produce request is not used: the cluster answers after request.timeout.ms at the latest. ListOffsets
 does not search for a timestamp. Fetch sessions (KIP-227) are refused by answering without a session, as Kafka does when

@@ -1,4 +1,4 @@
-"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
+"""Requests to the transaction coordinator: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class RealProducer:
     """A producer of confluent-kafka. It puts each record in a batch of its own."""
 
     def __init__(self, addresses: str, topic: str, settings: Mapping[str, str | int | bool]) -> None:
-        """`settings` are those of the library that the trace decides: acks, enable.idempotence, transactional.id."""
+        """`settings`: the library's settings that depend on the trace: acks, enable.idempotence, transactional.id."""
         all_settings = {"bootstrap.servers": addresses, "linger.ms": 0, "batch.num.messages": 1, **FAST, **settings}
         self._producer = Producer({**all_settings, "logger": SILENT})
         self._topic = topic

@@ -95,7 +95,7 @@ def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[st
 
 
 def code_of(trace: Trace, played: Played) -> int:
-    """The exit code for a trace that was played to its end."""
+    """The exit code for a trace that was played to its end: DONE, DIVERGED, or UNDECIDED if nothing could be read."""
     if played.reading is None:
         return DONE if _is_leaderless_as_said(trace, played) else UNDECIDED
     return DIVERGED if _contradictions(trace, played) else DONE
