@@ -57,7 +57,7 @@ def cut_off_leader_resigns(s):
 
 
 def could_lead(s, voter):
-    """The voter reaches a majority whose vote its log allows."""
+    """The voter reaches a majority of voters that may vote for its log."""
     return is_majority(
         s,
         sum(

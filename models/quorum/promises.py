@@ -114,7 +114,7 @@ def is_healthy(s, leader):
 def healthy_leader_is_kept(before, after, taken):
     """While a leader reaches a majority that follows it, no follower leaves it: no election disturbs it.
 
-    If voters may time out at any time, the property is always violated. A restart of a replica may end its role.
+    If voters may time out at any time, the property is always violated. Steps in which a replica restarts are exempt.
     """
     return taken == replica_restarts or all(
         after.epoch[r] == before.epoch[r] and (r != leader or is_leader(after, r))
@@ -153,8 +153,8 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append conflicting records. With two voters they cannot: one without the other's entry is not
-    elected."""
+    """Two leaders can append conflicting records. With two voters they cannot: a voter that lacks the other's entry is
+    not elected."""
     return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
@@ -195,8 +195,8 @@ def two_replicas_presume_leadership(s):
 
 
 def has_two_candidates(configuration):
-    """Two voters can be candidates of one epoch. Of only two voters, one leads at first, so they can be so only in the
-    second epoch, and with pre-vote never."""
+    """Two voters can be candidates of the same epoch. If there are only two, one of them leads at first, so it takes a
+    second epoch; with pre-vote, it takes three voters."""
     return configuration.elections > 1 and (
         has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
     )

@@ -1,4 +1,4 @@
-"""KRaft (KIP-595): followers and observers fetch from the leader, which learns from each fetch how far their logs are.
+"""KRaft (KIP-595): followers and observers fetch from the leader, which learns from each fetch how far a log reaches.
 
 A fetch and its response, with at most one entry, are one step; or the response is lost, and only the leader has learned
 something. This leaves no behaviour out: a follower has one fetch in flight, drops the response if its epoch has changed

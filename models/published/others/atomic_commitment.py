@@ -223,7 +223,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """No participant that is alive can still receive a decision, since the dead sent it none: it decides to abort."""
+    """No living participant can still receive a decision, since the dead sent none to the living: this one aborts."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)

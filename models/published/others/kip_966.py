@@ -392,7 +392,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Only a leader whose ISR has the minimum size advances it: with less, it may not know all possible leaders."""
+    """Only a leader whose ISR has the minimum size advances: with a smaller one, it may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -803,7 +803,7 @@ def follower_receives_fetch(s, follower: Broker, leader: Broker):
 
 
 def stays_in_isr(s, change, b, member):
-    """Whether a member is in the ISR after a change of broker `b`, which leaves even as the last, unless unfenced."""
+    """Whether a member is in the ISR after a change of `b`, which itself leaves, even as the last, unless unfenced."""
     return s.record_isr[s.partition_epoch][member] and (change == Change.UNFENCED or member != b)
 
 
@@ -963,7 +963,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """Each member of the proposed ISR is not fenced; an added member has fetched in its present incarnation."""
+    """Whether a broker may be in a proposed ISR: not fenced and, if added, has fetched in its present incarnation."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (
