@@ -5,7 +5,7 @@ on the controller's side or on the other side; nothing passes between the sides 
 is cut off from the controller does not know that it was replaced: it goes on, and commits what its whole ISR has.
 
 What a client reads is the log from its start to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392),
-of a follower. A consumer that keeps its position would wait where this reader sees the log go back.
+of a follower. A consumer that keeps its position would wait where this reader finds fewer records than before.
 A read is one step, so it is linearizable if it has every record that was acknowledged before, and every record that
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.
@@ -279,8 +279,8 @@ def leader_commits_entry(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, follower: Replica):
-    """The leader removes a follower that is behind from the ISR. The broker has to be the leader in the controller's
-    record, and to know the record's epoch."""
+    """The leader removes a follower that is behind from the ISR. The controller accepts this only from its present
+    leader, in the present epoch."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(follower != leader and s.isr[leader][follower])
@@ -368,7 +368,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """The client reads the records below the high watermark of a broker that believes to lead, or of a follower."""
+    """The client reads the records below the high watermark of a broker that believes it leads, or of a follower."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))

@@ -41,7 +41,7 @@ from isrcheck.models.language.model import assemble
 
 
 class Service(IntEnum):
-    """Which service the runtime serves."""
+    """The service that uses the coordinator runtime: consumer groups or share groups."""
 
     GROUP = 0
     SHARE = 1
@@ -199,7 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group, which the group still is in the coordinator's memory."""
+    """ConsumerGroupHeartbeat: a record of a consumer group. In the coordinator's memory, the group still is one."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -277,8 +277,8 @@ def may_append(s, broker):
 def coordinator_flushes_batch(s, broker: Replica):
     """The batch is appended, or refused because the broker does not lead (NOT_LEADER_OR_FOLLOWER).
 
-    If the log ends elsewhere than the coordinator expects, it gives up its state and is loaded again; the records stay
-    in the log. Kafka: CoordinatorContext.flushCurrentBatch.
+    If the log ends elsewhere than the coordinator expects, the coordinator gives up its state and is loaded again; the
+    records stay in the log. Kafka: CoordinatorContext.flushCurrentBatch.
     """
     require(has_open_batch(s, broker))
     if may_append(s, broker):
@@ -390,7 +390,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to the part that it shares with the leader's; its high watermark falls unannounced."""
+    """The follower cuts its log to what it shares with the leader's; nobody is told that its high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
