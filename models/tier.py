@@ -637,7 +637,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest entry of the leader's epoch cache, cut at this offset: its own epoch, if it has no other."""
+    """The earliest epoch in the leader's epoch cache from this offset on; if there is none, the leader's own epoch."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -669,7 +669,7 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """The number of segments that retention by size deletes: as many as leave retention.bytes or more."""
+    """The number of segments that retention by size deletes: as many as possible, while retention.bytes remain."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
@@ -688,7 +688,7 @@ def breaches_size(s, segment):
 
 
 def retained_from(s):
-    """The log start offset that retention by size leaves."""
+    """The log start offset after retention by size has deleted segments."""
     return max(
         (end_of(s, segment) for segment in Segment if breaches_size(s, segment)),
         default=s.log_start_offset[s.leader],

@@ -97,7 +97,7 @@ def offsets_of(path: Path) -> dict[str, int]:
 
 
 def leader_epochs_of(path: Path) -> tuple[tuple[int, int], ...]:
-    """The entries of a `leader-epoch-checkpoint`, in its order: leader epoch, start offset. Raises FileError."""
+    """The entries of a `leader-epoch-checkpoint`, in the file's order: leader epoch, start offset. Raises FileError."""
     return tuple((_number(path, byte, words[0]), _number(path, byte, words[1])) for byte, words in _entries(path, 2))
 
 
