@@ -637,7 +637,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest epoch in the leader's epoch cache from this offset on; if there is none, the leader's own epoch."""
+    """The earliest epoch in the leader's epoch cache from this offset on; without an entry, the leader's own epoch."""
     return min(
         (
             s.epoch_cache[s.leader][offset]

@@ -118,7 +118,7 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if there is none.
+    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if no order does.
 
     An administrator who reassigns the partition names its new replicas in this order, too. The replicas to be removed
     come after them, by number, until they are removed; if the reassignment is cancelled, they stay there. Kafka:

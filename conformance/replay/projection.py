@@ -1,6 +1,6 @@
 """Projects a cluster onto the model: computes each variable of the model from the observable state of the cluster.
 
-The model clears state that nobody will read any more: metadata that every running broker has received, and fetches that
+The model clears state that nobody will read again: metadata that every running broker has received, and fetches that
 their follower has given up. So this module clears the same state.
 """
 
@@ -510,7 +510,7 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients were told that records are deleted; 0 if no step of the model tells them."""
+        """The offset up to which clients have learned that records are deleted; 0 if the model has no step for that."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]

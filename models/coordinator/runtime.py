@@ -390,7 +390,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to what it shares with the leader's; nobody is told that its high watermark falls."""
+    """The follower cuts its log to what it shares with the leader's. Nobody learns that its high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
