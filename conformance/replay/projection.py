@@ -43,7 +43,7 @@ NO_REQUEST = AlterIsrRequest(0, 0, frozenset())
 
 
 class KraftProjection:
-    """Computes the variables that a model with KRaft computes differently from one with ZooKeeper."""
+    """Computes the variables of a model with KRaft that exist only there, or differ from a model with ZooKeeper."""
 
     def __init__(self, configuration: Any, view: ClusterView, has_lost: Collection[int], proposals: Proposals) -> None:
         """`has_lost`: the brokers that are down and have lost records; `proposals`: the requests to change the ISR."""

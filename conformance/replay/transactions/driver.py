@@ -340,7 +340,7 @@ class Acts:
         self.lose_answers_to(partition)
 
     def deliver_record(self, partition: int, transaction: int) -> None:
-        """The oldest copy of the record in flight arrives at the partition. Raises ClusterError if no copy is."""
+        """The oldest copy of the record in flight arrives at the partition; without a copy, raises ClusterError."""
         for message in self.copies_in_flight(partition, transaction):
             self.system.deliver(message.number)
             return

@@ -171,7 +171,7 @@ class Backend:
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
-        """The leader that this broker knows, and its epoch; NO_LEADER if the broker knows none, or if it is down."""
+        """The leader and its epoch, as this broker knows them; NO_LEADER for a leader that is unknown or down."""
         leader, epoch = self.cluster.leader_known_to(broker)
         return (leader if leader is not None and self.cluster.is_running(leader) else NO_LEADER, epoch)
 
