@@ -300,7 +300,7 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The offsets up to which other brokers must read to know of the shutdown; none if it need not wait for them."""
+        """The offsets up to which other brokers must read to know of the shutdown; none if it does not wait."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
