@@ -104,9 +104,9 @@ def sift(
     """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one access
     to `recent` for each successor.
 
-    `recent` has `mask` + 1 entries. The lowest bits of a state's hash choose its entry; an entry holds the last state
-    that chose it. Writes the positions of the remaining successors to `kept` and their hashes to `hashes`, and returns
-    the number of remaining successors.
+    `recent` has `mask` + 1 entries. The lowest bits of a state's hash choose an entry, and each entry holds the last
+    state that chose it. Writes the positions of the remaining successors to `kept` and their hashes to `hashes`, and
+    returns the number of remaining successors.
     """
     count, difference = code.variable(0), code.variable()
     with code.loop(0, size) as i:

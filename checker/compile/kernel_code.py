@@ -454,7 +454,7 @@ class KernelCode:
         return self.functions[routine]
 
     def step(self, routine: Routine, choices: Sequence[ArgumentRange], *, skip: int) -> Any:
-        """The kernel's function for an action without `skip` first guards; it returns whether the action is enabled."""
+        """The function for an action without its first `skip` guards. It returns whether the action is enabled."""
         return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
 
     def holds(self, code: Code, function: Function, *states: Number) -> Value:
@@ -544,7 +544,7 @@ class KernelCode:
             yield
 
     def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
-        """Add 1 to a property's results of this kind. If `is_marked`, write the result for the state instead."""
+        """Add 1 to a property's results of this kind; for a property that `is_marked`, write the state's result."""
         prop = self.instance.model.properties[number] if number < self._deadlock else DEADLOCK
         if not is_marked(prop) or kind is EntryKind.ERRED:
             row = offset(number, kind, is_outside=judged.is_outside)
@@ -655,7 +655,7 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. The code after its guards is a separate function. The guards
+        """Take all steps of one alternative of an action. The code after the guards is a separate function. The guards
         read the state in `before`, which no step changes, so a cell need not be read again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
@@ -776,7 +776,7 @@ class CarefulCode(KernelCode):
             code.return_(count)
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. Each step evaluates all guards, as in the reference semantics."""
+        """Take all steps of an alternative of an action; as in the reference semantics, a step evaluates all guards."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=0)
         with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:

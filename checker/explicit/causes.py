@@ -257,8 +257,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless `causes` has a trace whose cause is part of this cause, or is equal and has a
-    trace that is not longer. Remove the causes that contain this cause."""
+    """Add a trace under its cause, unless `causes` has a cause that is part of this cause, or has the same cause with a
+    trace that is no longer. Then remove the causes of which this cause is a part."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

@@ -124,7 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop evaluating the decided properties of states (`of_steps`: of steps), unless every violation counts."""
+        """Stop evaluating decided properties of states (`of_steps`: of steps), unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -222,9 +222,9 @@ def explore(
     With `count_all`, every violation is counted. Otherwise a property is evaluated up to its first violation (with
     `want_permitted`: its first permitted failure), and the search ends once every property is decided. `only` names the
     properties to evaluate (empty: all that apply). `initial` is the position of the only initial state to start from
-    (None: all). With `keep_states`, the result has the visited states for queries, unless a limit ended the
-    repetition of a search (checker/explicit/reduced_search.py). Once a property in `patience` is violated, the search
-    goes on for at most that many seconds.
+    (None: all). With `keep_states`, the result has the visited states for queries, unless the search had
+    to be repeated and the repetition was cut short (checker/explicit/reduced_search.py). Once a property in `patience`
+    is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         last = len(instance.initial_states) - 1

@@ -157,8 +157,8 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The states from which property `number` can never become true. For each kind of result, the states whose
-    result it is: a violation of the property, or a permitted failure. Raises LimitError."""
+    """The states from which property `number` can never become true, by kind of result: the states that violate
+    the property, and the states in which its failure is permitted. Raises LimitError."""
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)

@@ -108,12 +108,12 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """Count, for each shard, its states with numbers below `number`; `locals_there` are the counts for `earlier`."""
+        """For each shard, the count of its states below `number`; `locals_there` has the counts below `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy states first..last-1 into a chunk; in each shard, they begin at the position `locals_there`."""
+        """Copy states first..last-1 into a chunk; in shard s, these states begin at position locals_there[s]."""
         pick, owners, into = as_machine_code(hash_table.pick), self.owners.ctypes.data, chunk.ctypes.data
         for shard, store in enumerate(self.stores):
             pick(store.states.ctypes.data, self.words, locals_there[shard], owners, first, last, shard, into)
