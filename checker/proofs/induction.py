@@ -230,7 +230,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask the solver for a counterexample within the bounds; if there is none, ask for any counterexample."""
+        """Ask the solver for a counterexample within the bounds; if it finds no such counterexample, ask for any."""
         compare = self.abstraction.arithmetic.compare
         places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [
