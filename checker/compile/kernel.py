@@ -53,7 +53,7 @@ def generators_key(instance: Instance) -> str:
 
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
-    """Returns the part of a kernel's key that describes these functions of the model, domains, fields and settings."""
+    """Returns the part of a kernel's key for these functions, and for the model's domains, fields and settings."""
     values = dict(instance.configuration.items())
     domains = list(map(str, map(digest.domain, instance.model.domains)))
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions

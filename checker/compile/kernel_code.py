@@ -230,7 +230,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state. Settings are read from this state. An index outside a subset marks it failed."""
+        """The routine's first state; settings are read from this state, and an index outside a subset marks it failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
@@ -278,7 +278,7 @@ class Lowering:
     # -------------------------------------------------------------------------------------------------------- cells
 
     def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
-        """Returns the address of a cell's state, the layout of the cell's field, and the cell's offset in the state."""
+        """Returns a cell's state (an address), the layout of its field, and its byte offset in the working buffer."""
         state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
         layout, moving = self.kernel.layout, []
         first = layout.bits[place.offset].byte if place.count else layout.first_cell

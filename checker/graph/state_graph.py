@@ -488,7 +488,7 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
 
 
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
-    """Return the lines of a node's label: its number; for a folded node, its states' common values and their number."""
+    """Return the lines of a node's label: its number; for a folded node, the number and common values of its states."""
     if not drawn.fold:
         return [str(node.number)]
     values = [f"{name} {value}" for name, value in node.fields.items()]

@@ -150,7 +150,7 @@ class Exploration:
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking. Fields with the names of fields of `Exploration` have their meanings."""
+    """The result of bounded model checking. A field with the same name as in `Exploration` has the same meaning."""
 
     instance: Instance
     limits: Limits
@@ -174,7 +174,7 @@ class BmcResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search. Fields with the names of fields of `Exploration` have their meanings."""
+    """A progress report of a running search. A field with the same name as in `Exploration` has the same meaning."""
 
     seconds: float
     depth: int

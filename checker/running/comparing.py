@@ -37,7 +37,7 @@ class ComparedAnswer(Answer, Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """The answer to a row of numbers: the numbers of the searches (`ours`) and the `recorded` numbers, by name."""
+    """The answer to a row of numbers: the searches' numbers (`ours`) and the `recorded` numbers, as text by name."""
 
     ours: Mapping[str, str]
     recorded: Mapping[str, str]
