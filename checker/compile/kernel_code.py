@@ -230,7 +230,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state; settings are read from this state, and an index outside a subset marks it failed."""
+        """The routine's first state. Settings are read from this state; an index outside a subset marks it failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:

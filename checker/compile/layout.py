@@ -54,7 +54,7 @@ class SettingPlace:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a state's cells and settings are stored; configurations with equal ranges and array sizes share a layout."""
+    """Where states store cells and settings. Configurations with equal ranges and array sizes share a layout."""
 
     settings: tuple[SettingPlace, ...]
     slots: int
