@@ -1,7 +1,8 @@
 """Compiles the generators of initial states: the model's functions that make an initial state from their arguments.
 
-Each generator becomes one compiled function. It tries the combinations of arguments, from a given combination on, and
-packs the states that they make. It returns their number when there is no room for further states, or after much work.
+Each generator becomes one compiled function, which tries the combinations of arguments, from a given combination on,
+and packs the states that the generator makes. A call ends after all combinations, when there is no room for further
+states, or after much work; it returns the number of packed states.
 
 As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
 careful function evaluates all guards for every combination instead, and stops where a value leaves its declared range.
@@ -73,7 +74,7 @@ class GeneratorCode(KernelCode):
 
         @contextmanager
         def goes_on(depth: int, arguments: Sequence[Value]) -> Iterator[Value]:
-            """The loop over the values of an argument, which continues where an earlier call has ended."""
+            """Loop over the values of argument `depth`, from the value on at which the previous call stopped."""
             is_begun = [value == first for value, first in zip(arguments, begun, strict=False)]
             first = code.choice([(code.every(*is_begun), begun[depth])], 0) if is_begun else begun[depth]
             with code.loop(first, choices[depth].count) as value:
@@ -111,8 +112,8 @@ class GeneratorCode(KernelCode):
 def compiled_generators(
     instance: Instance, layout: Layout, *, is_careful: bool = False
 ) -> Sequence[Callable[..., int]]:
-    """The compiled functions of an instance's generators of initial states, in order; they may come from the cache.
-    Raises OutOfTimeError."""
+    """Returns one compiled function for each generator of initial states, in the model's order. Compiles the functions
+    if the cache does not have their code. Raises OutOfTimeError."""
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:

@@ -104,8 +104,9 @@ def sift(
     """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one access
     to `recent` for each successor.
 
-    `recent` has `mask` + 1 entries; the lowest bits of a hash choose an entry, which holds the last state with them.
-    The positions of the remaining successors are written to `kept`, their hashes to `hashes`; returns their number.
+    `recent` has `mask` + 1 entries. The lowest bits of a state's hash choose an entry, and each entry holds the last
+    state that chose it. Writes the positions of the remaining successors to `kept` and their hashes to `hashes`, and
+    returns the number of remaining successors.
     """
     count, difference = code.variable(0), code.variable()
     with code.loop(0, size) as i:
@@ -295,8 +296,8 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy those of states first..last-1 that a shard owns to their places in `chunk`. `owners` has the shard of each
-    state; in the array of this shard, they begin at position `local`."""
+    """Copy the states that a shard owns, of the states first..last-1, to their places in `chunk`. `owners` has the
+    shard of each state; `states` is the array of this shard, in which the copied states begin at position `local`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)

@@ -24,8 +24,8 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files, with everything that determines one of its instances and the kernel
-    of that instance."""
+    """A description of one instance: the model, by its name or as the text of its files, and everything else that
+    determines the instance and its kernel."""
 
     name: str
     digest: str
@@ -90,7 +90,7 @@ def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:
             raise UsageError(
-                f"{file}: {paths[path]} has the same import name, so executors can get only one of them; rename one"
+                f"{file}: {paths[path]} has the same import name, so executors can get only one file; rename one file"
             )
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))

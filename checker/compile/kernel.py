@@ -4,7 +4,7 @@ The name of a kernel's cache file is a digest of everything that its code depend
 included (checker/compile/machine_code.py). So a changed helper function leads to another file. A cached kernel is not
 built again: the code that builds kernels (checker/compile/kernel_code.py) is imported only where a kernel is compiled.
 
-A kernel depends on these parts of an instance: its functions (a mutant's differ from those of its model), the bounds,
+A kernel depends on these parts of an instance: its functions (a mutant has other functions than its model), the bounds,
 the ranges of the fields, the sizes of domains, where settings are stored, and how steps are numbered. The value of a
 run-time setting matters only if a range or the size of a domain depends on it: then each value has its own kernel.
 """
@@ -53,7 +53,7 @@ def generators_key(instance: Instance) -> str:
 
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
-    """The part of a kernel's key for these functions of the model, and for the places of fields and settings."""
+    """Returns the part of a kernel's key for these functions, and for the model's domains, fields and settings."""
     values = dict(instance.configuration.items())
     domains = list(map(str, map(digest.domain, instance.model.domains)))
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
@@ -194,7 +194,8 @@ def kernel_of(
 
 
 def _why_compiled(path: Path) -> str:
-    """The reason, in brackets, why the kernel is compiled and not read from its cache file; names a problem once."""
+    """The reason, in brackets, why the kernel is compiled and not read from its cache file. Only the first text about
+    a problem of the cache describes the problem."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (uncached)"

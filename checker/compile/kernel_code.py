@@ -83,14 +83,15 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The types of a function's parameters. A state is an `Apart` only if there is one: two may be the same buffer."""
+    """The types of a function's parameters. A state is an `Apart` only if it is the function's only state; two states
+    can be the same buffer."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 @dataclass
 class Lowering:
-    """Translates a routine of the model into `code`. `places` has the value of each variable, `limits` bounds it."""
+    """Translates a routine of the model into `code`. `places` has the values of variables, `limits` their limits."""
 
     kernel: KernelCode
     code: Code
@@ -229,7 +230,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state: settings are read from it, and an index outside a subset marks it as failed."""
+        """The routine's first state. Settings are read from this state; an index outside a subset marks it failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
@@ -277,7 +278,7 @@ class Lowering:
     # -------------------------------------------------------------------------------------------------------- cells
 
     def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
-        """Of a cell: the address of its state, the layout of its field, and its byte offset in the working buffer."""
+        """Returns a cell's state (an address), the layout of its field, and its byte offset in the working buffer."""
         state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
         layout, moving = self.kernel.layout, []
         first = layout.bits[place.offset].byte if place.count else layout.first_cell
@@ -453,7 +454,7 @@ class KernelCode:
         return self.functions[routine]
 
     def step(self, routine: Routine, choices: Sequence[ArgumentRange], *, skip: int) -> Any:
-        """The kernel's function for an action, without its first `skip` guards; returns whether it is enabled."""
+        """The function for an action without its first `skip` guards. It returns whether the action is enabled."""
         return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
 
     def holds(self, code: Code, function: Function, *states: Number) -> Value:
@@ -503,7 +504,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count that a `sometimes` property is true, or that another property fails; `truth` is its value."""
+        """Count that a `sometimes` property is true, or another property false; `truth` is the property's value."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -516,7 +517,7 @@ class KernelCode:
                         self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property: as permitted, if its condition for permitted failures is true."""
+        """Count a failure of a property, as a permitted failure if the property's condition `permitted` is true."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return
@@ -528,7 +529,7 @@ class KernelCode:
 
     @contextmanager
     def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
-        """The code inside runs if `condition` is true. If evaluating it in these states leaves a declared range, a
+        """The code inside runs if `condition` is true. If a value left its declared range in one of these states, a
         careful kernel counts an error of property `number` instead."""
         if not self.counts_errors:
             with code.when(evaluated(condition)):
@@ -543,7 +544,7 @@ class KernelCode:
             yield
 
     def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
-        """Add 1 to a property's results of this kind, or write the result of the state (`is_marked`)."""
+        """Add 1 to a property's results of this kind; for a property that `is_marked`, write the state's result."""
         prop = self.instance.model.properties[number] if number < self._deadlock else DEADLOCK
         if not is_marked(prop) or kind is EntryKind.ERRED:
             row = offset(number, kind, is_outside=judged.is_outside)
@@ -561,7 +562,7 @@ class KernelCode:
     # ---------------------------------------------------------------------------------------------------- successors
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """A number that grows with every step. If expanding a state does not change it, the state has no steps."""
+        """A number that grows with every step. A state has no steps if its expansion does not change this number."""
         if self.instance.model.constraints:
             return count + load_word(results + offset_of_outside(self._deadlock))
         return count.get()
@@ -654,7 +655,7 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. Its code after the guards is a separate function. The guards
+        """Take all steps of one alternative of an action. The code after the guards is a separate function. The guards
         read the state in `before`, which no step changes, so a cell need not be read again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
@@ -713,7 +714,8 @@ class KernelCode:
     def check(
         self, code: Code, store: Value, first: Value, last: Value, s: Apart, active: Value, results: Value
     ) -> None:
-        """Evaluate properties in states first..last-1; returns the state in which a range was left, or `last`."""
+        """Evaluate properties in states first..last-1. Stops at a state in which a value leaves its range, and returns
+        this state's number; otherwise returns `last`."""
         with code.loop(first, last) as i:
             self.unpack(store + i * self.words_size, s)
             code.call(self.observe_state, s, active, results, i, -1)
@@ -774,7 +776,7 @@ class CarefulCode(KernelCode):
             code.return_(count)
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. As in the reference semantics, each evaluates all guards."""
+        """Take all steps of an alternative of an action; as in the reference semantics, a step evaluates all guards."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=0)
         with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:

@@ -32,8 +32,8 @@ KINDS: dict[int, type[np.signedinteger[Any]]] = {1: np.int8, 2: np.int16, 4: np.
 
 @dataclass(frozen=True)
 class Bits:
-    """Where one cell is stored. Packed: in word number `word`, as the number value - low, whose `width` bits begin at
-    bit `shift`. In a working buffer: in `bytes` bytes, which begin at number `byte`."""
+    """Where one cell is stored. A packed state stores the number value - low, in `width` bits of word number `word`,
+    from bit `shift` on. A working buffer stores the value, in `bytes` bytes from byte number `byte` on."""
 
     word: int
     shift: int
@@ -54,7 +54,7 @@ class SettingPlace:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a state's cells and settings are stored; configurations with equal ranges and array sizes share it."""
+    """Where states store cells and settings. Configurations with equal ranges and array sizes share a layout."""
 
     settings: tuple[SettingPlace, ...]
     slots: int

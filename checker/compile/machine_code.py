@@ -113,7 +113,7 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def compiling_within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of all compilations in the block together (None: no limit but that of an enclosing block)."""
+    """Limit the total time of the compilations in the block (None: only the limit of an enclosing block applies)."""
     deadline = float("inf") if seconds is None else time.monotonic() + seconds
     before = _DEADLINE.set(min(deadline, _DEADLINE.get()))
     try:

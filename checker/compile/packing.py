@@ -266,7 +266,7 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort elements by number `part` of their signatures, where all numbers before it are equal (`tied`). After the
+        """Sort elements by number `part` of their signatures, if their earlier numbers are equal (`tied`). After the
         last number, pack the state, and try all orders of the elements whose signatures are equal.
 
         Bit k of `tied` says that elements k and k+1 have been equal so far; None: all have.
@@ -317,7 +317,7 @@ class Canonical:
         self, first: int, last: int, before: Any, code: Code, state: Value, words: Value, ties: Value
     ) -> None:
         """Build one function of `_others`: it tries all other orders of the elements first..last of a block that have
-        equal signatures. Each of them takes the place `last` once; the function `before` orders the rest."""
+        equal signatures. Each of these elements takes the place `last` once; the function `before` orders the rest."""
         code.call(before, state, words, ties)
         with ExitStack() as conditions:
             for place in range(last - 1, first - 1, -1):
@@ -360,7 +360,7 @@ def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
 
 
 def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[Bits]) -> None:
-    """Build code that clears the dead cells of a working buffer: nothing reads their values, so they get fixed ones."""
+    """Build code that clears the dead cells of a working buffer: nothing reads dead cells, so they get fixed values."""
     groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
     for clearing in clearings:
         groups.setdefault((clearing.guard, clearing.values), {}).update(clearing.cells)

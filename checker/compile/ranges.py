@@ -1,4 +1,4 @@
-"""For building kernels: which numbers are known, which indices may leave their range, where conditions are evaluated.
+"""Decides, for the code of kernels, which numbers are constants, which indices need a check, and where to put guards.
 
 `Ranges` knows the values of numbers that are compiled in, limits of variables, and whether an index needs a check.
 `placed` chooses, for each guard of an action, the outermost loop over arguments that binds all variables of the guard.

@@ -48,8 +48,8 @@ def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
 
 
 class Value:
-    """A number or a truth value of the function that is being built. `==` and other comparisons build a truth value;
-    using it in Python's own `if` or `and` raises an error, because it is not known yet."""
+    """A number or a truth value of the function that is being built. `==` and other comparisons build a truth value.
+    Python's own `if` or `and` raises an error for a `Value`, because the value is not known yet."""
 
     __slots__ = ("_operand", "code")
 
@@ -229,7 +229,7 @@ class Code:
         return Value(self, self.builder.icmp_signed(sign, *operands))
 
     def is_rounded_up(self, left: Any, right: Any) -> Any:
-        """Whether the processor's quotient, which is rounded towards 0, is above the exact one."""
+        """Whether the processor's quotient, which is rounded towards 0, is above the exact quotient."""
         return self.builder.icmp_signed("<", self.builder.srem(left, right), ir.Constant(I64, 0))
 
     def extremum(self, sign: str, first: Number, *others: Number) -> Value:
@@ -240,7 +240,7 @@ class Code:
         return Value(self, best)
 
     def among(self, element: Number, choices: Iterable[Number]) -> Value:
-        """Whether a number is one of several."""
+        """Whether `element` equals one of the `choices`."""
         number = self.number(element)
         truth: Any = ir.Constant(I1, 0)
         for choice in map(self.number, choices):
@@ -248,11 +248,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first condition that is 0, else the last one: Python's `and`. Later conditions are not evaluated."""
+        """The first condition that is 0, else the last condition: Python's `and`. Later ones are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first condition that is not 0, else the last one: Python's `or`. Later conditions are not evaluated."""
+        """The first condition that is not 0, else the last condition: Python's `or`. Later ones are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -352,7 +352,7 @@ class Code:
 
     @contextmanager
     def loop(self, first: Number, end: Number) -> Iterator[Value]:
-        """The code inside is executed for each number in first..end-1, and gets the number; `first` and `end` are
+        """The code inside is executed for each number in first..end-1; yields that number. `first` and `end` are
         calculated once."""
         limits = self.number(first), self.number(end)
         before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
@@ -573,7 +573,7 @@ class Module:
 
     def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
         """Build a function with parameters of these types, and return it as LLVM's function. If the name is taken, a
-        function that is not exported gets a longer one."""
+        function that is not exported gets a longer name."""
         self._before_each()
         name = name if is_exported else self.content.get_unique_name(name)
         code = Code(self, name, kinds)
@@ -589,8 +589,8 @@ class Module:
         return str(self.content)
 
     def take_apart(self) -> None:
-        """Break the reference cycles in a module that is no longer needed. So its memory is freed at once, sooner than
-        by the garbage collector."""
+        """Break the reference cycles in a module that is no longer needed. The module's memory is then freed at once,
+        not later by the garbage collector."""
         for function in self.content.functions:
             for block in function.blocks:
                 for instruction in block.instructions:
@@ -605,7 +605,7 @@ class Module:
 
 
 def kinds_of(build: Build) -> list[type[Value]]:
-    """The types (Value, Buffer, ...) of the parameters of the function that `build` builds: its annotations."""
+    """The annotations of `build`, which are the types (Value, Buffer, ...) of the built function's parameters."""
     _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
     return [parameter.annotation for parameter in parameters]
 

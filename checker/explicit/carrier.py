@@ -189,7 +189,7 @@ class SearchContext:
         self.reported = self.started
 
     def question(self) -> dict[str, Any]:
-        """The model, configuration, properties, ... that identify the search: a checkpoint must have equal ones."""
+        """The model, configuration, properties, ... that identify the search, and that its checkpoint must share."""
         instance, request, layout = self.instance, self.request, self.kernel.layout
         reduction = self.kernel.reduction
         return {
@@ -209,7 +209,7 @@ class SearchContext:
         }
 
     def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
-        """The counts so far, for a checkpoint, with `results` in place of the kernel's results if it is given."""
+        """The counts so far, for a checkpoint, with the kernel's results `results` (None: those of this context)."""
         result, results = self.result, results or self.results
         return {
             "result": [result.levels, result.generated, result.depth, result.judged],
@@ -227,8 +227,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search with the kernel's reduction keeps instead of `starts`. If it keeps one state for several
-    of them, this state gets the number of the first."""
+    """The states that a search with the kernel's reduction keeps instead of `starts`. If the search keeps one state
+    instead of several of the `starts`, this state gets the number of the first of them."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -360,7 +360,7 @@ class SingleThread(Carrier):
             self.runner.optimize_for(at, self.context.deadline)
 
     def keep(self, generated: int) -> int:
-        """How many of the `generated` successors in the batch to insert: here all; a subclass may remove some."""
+        """The number of successors to insert, out of `generated` in the batch: here all; a subclass can remove some."""
         return generated
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:

@@ -192,7 +192,7 @@ def distinct_causes(
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
     """Find at most `most` counterexamples with distinct causes, in which `prop` fails with the verdict `word`. Each
-    trace names `command` as the command that reproduces it; `tell` gets a line of progress and the seconds."""
+    trace names `command` as the command that reproduces it. `tell` gets a progress text and the elapsed seconds."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
@@ -257,7 +257,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless `causes` has a part of that cause, or a shorter trace with the same cause."""
+    """Add a trace under its cause, unless `causes` has a cause that is part of this cause, or has the same cause with a
+    trace that is no longer. Then remove the causes of which this cause is a part."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

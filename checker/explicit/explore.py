@@ -124,7 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop evaluating the decided properties of states (`of_steps`: of steps), unless violations are counted."""
+        """Stop evaluating decided properties of states (`of_steps`: of steps), unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -193,8 +193,8 @@ FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
-    """The cells of the first states of a search, one state per row: those of its first FIRST_LEVELS levels, or up to a
-    level with MANY_OF_A_LEVEL states. Of the limits, only time and memory apply."""
+    """The cells of the first states of a search, one state per row. The search ends after FIRST_LEVELS levels, or after
+    the first level with MANY_OF_A_LEVEL states. Of the limits, only time and memory apply."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
     search = Search(SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request))
     search.run()
@@ -222,8 +222,9 @@ def explore(
     With `count_all`, every violation is counted. Otherwise a property is evaluated up to its first violation (with
     `want_permitted`: its first permitted failure), and the search ends once every property is decided. `only` names the
     properties to evaluate (empty: all that apply). `initial` is the position of the only initial state to start from
-    (None: all). With `keep_states`, the result has the visited states for queries, unless a search that had to be
-    repeated was cut short. Once a property in `patience` is violated, the search goes on for at most that many seconds.
+    (None: all). With `keep_states`, the result has the visited states for queries, unless the search had
+    to be repeated and the repetition was cut short (checker/explicit/reduced_search.py). Once a property in `patience`
+    is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         last = len(instance.initial_states) - 1

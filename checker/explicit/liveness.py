@@ -96,8 +96,8 @@ class WholeSearch:
             raise LimitError("memory")
 
     def judged(self, number: int) -> NDArray[np.uint8]:
-        """For each state, the number that `judgement` gives the property's result there, plus PREMISE where its premise
-        is true. Raises LimitError."""
+        """For each state, the property's result as a number (`judgement`), plus PREMISE where the property's premise is
+        true. Raises LimitError."""
         judged: NDArray[np.uint8] = np.zeros(self.count, np.uint8)
         active = np.zeros_like(self.context.active)
         active[number] = 1
@@ -157,8 +157,8 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The states from which property `number` can never become true: by the kind of result, those that violate it and
-    those in which its failure is permitted. Raises LimitError."""
+    """The states from which property `number` can never become true, by kind of result: the states that violate
+    the property, and the states in which its failure is permitted. Raises LimitError."""
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)
@@ -210,11 +210,12 @@ BUDGET = 1 << 22
 
 
 class Graph:
-    """A graph of the states that `kept` marks, and of the steps that lead from one of them to another.
+    """A graph of the states that `kept` marks, and of the steps between these states.
 
-    `nodes` has the numbers of the states, ascending; a node is a position in it. `groups` and `visits` are requirements
-    for loops: a loop must be fair to each group, and visit a state that each of `visits` marks. `met` has a row of bits
-    for each node, `met_by_step` for each step: one bit for each requirement that it meets. Raises LimitError.
+    `nodes` has the numbers of the states, ascending; a node is a position in `nodes`. `groups` and `visits` are
+    requirements for loops: a loop must be fair to each group, and for each array of `visits` it must visit a state that
+    the array marks. `met` has a row of bits for each node, `met_by_step` for each step; a bit is 1 if the node or step
+    meets the requirement with this position. Raises LimitError.
     """
 
     def __init__(
@@ -329,8 +330,8 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 @dataclass(frozen=True)
 class Ways:
     """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
-    steps from an initial state. `parents` has the node before; for a first node, to which the search's path leads, it
-    has that node itself."""
+    steps from an initial state. `parents` has each node's predecessor. The predecessor of a first node, to which the
+    search's path leads, is the node itself."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -421,7 +422,7 @@ class ClosedWalk:
     """A walk within a strongly connected component, from node `first` back to it, that meets all requirements `needed`.
 
     A search of pairs (node, requirements met so far) finds it. If memory suffices for all requirements at once, it is a
-    shortest such walk. Otherwise it first meets as many requirements as memory allows, and then the others.
+    shortest such walk. Otherwise the walk first meets as many requirements as memory allows, and then the others.
     """
 
     def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
@@ -446,7 +447,7 @@ class ClosedWalk:
         return [bit for bit in bits if not met[bit // 64] >> np.uint64(bit % 64) & np.uint64(1)]
 
     def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
-        """The edges of a shortest walk from `here` that meets the requirements `bits`, and ends in `goal` if given."""
+        """The edges of a shortest walk from `here` to `goal` (None: to any node) that meets the requirements `bits`."""
         graph, masks = self.graph, 1 << len(bits)
         size = masks * len(self.nodes)
         met, met_by_step = _masks(graph.met[self.nodes], bits), _masks(graph.met_by_step, bits)

@@ -9,8 +9,9 @@ A path is taken again in plain Python. Each real state is paired with the kept s
 the real state to the kept one, except for dead cells; the inverse permutation maps the next step of the search to a
 real step. A search that only clears dead cells already takes real steps.
 
-A path may end with a step that leaves a declared range, or in a state in which evaluating a property leaves one. If the
-kernel may overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so.
+A path may end with a step that leaves a declared range, or in a state in which the evaluation of a property leaves a
+declared range. If the kernel may overreport (checker/compile/kernel.py), it is possible that only a permutation of the
+path leaves the range, not the path itself.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """The reduction from the cache, or else from `find`: finding a reduction takes longer than a small search.
+    """Returns the cached reduction, or else the result of `find`, which takes longer than a small search.
 
     `question` is a text of everything else on which the reduction depends. What `find` returns is stored in the cache
     if `is_whole()`, that is, if no time limit cut it short.
@@ -68,7 +69,7 @@ def concluded(
     """Run a search and return its result. Its paths are translated into real paths, and it names the reduction.
 
     If the kernel reports that a declared range is left, and may overreport, the search is repeated without the
-    reduction. If a limit or Ctrl-C ends either search too early, only the certain results of the first are kept.
+    reduction. If a limit or Ctrl-C ends one of the searches early, the first search's certain results are kept.
     """
     first = search_with(kernel, limits)
     if kernel.reduction is None:
@@ -91,8 +92,8 @@ def concluded(
 
 
 def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -> Exploration | str:
-    """Search again without a reduction, in the rest of the time: the result; or "seconds" or "interrupt", if the time
-    or Ctrl-C ended the repetition before it began."""
+    """Search again without a reduction, in the rest of the time. Returns the result; or, if the search could not
+    begin, "seconds" (no time was left) or "interrupt" (Ctrl-C)."""
     limits, began = first.limits.after(first.seconds), time.monotonic()
     try:
         with compiling_within(limits.seconds):
@@ -106,7 +107,7 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
     """Leave out findings whose paths are longer than the first path that may leave a declared range, because steps may
-    be missing on them. Kept findings have shortest paths, because every state nearer than theirs was visited."""
+    be missing on them. The other findings have shortest paths: every state with a shorter path was visited."""
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)
@@ -200,7 +201,7 @@ class RealPaths:
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """The first permutation of a real path that, in plain Python, leaves a declared range at its end, if any."""
+        """The first permutation of a real path whose end leaves a declared range in plain Python, or None."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:

@@ -57,7 +57,7 @@ class Lane:
         return cls(np.empty(chunk * words, np.uint64), batch, RecentStates(words), routed, bounds)
 
     def sort(self, size: int) -> None:
-        """Leave out those of the first `size` successors that repeat a recent one; sort the others by shard."""
+        """From the first `size` successors, remove repetitions of recent successors; sort the rest by shard."""
         kept = self.recent.sift(self.batch, size)
         sifted, routed = self.batch.at, self.routed.at
         shards, bounds = len(self.bounds) - 1, self.bounds.ctypes.data
@@ -108,12 +108,12 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have numbers below `number`; `locals_there` has this for `earlier`."""
+        """For each shard, the count of its states below `number`; `locals_there` has the counts below `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy states first..last-1 into a chunk; `locals_there` are the positions in the shards where they begin."""
+        """Copy states first..last-1 into a chunk; in shard s, these states begin at position locals_there[s]."""
         pick, owners, into = as_machine_code(hash_table.pick), self.owners.ctypes.data, chunk.ctypes.data
         for shard, store in enumerate(self.stores):
             pick(store.states.ctypes.data, self.words, locals_there[shard], owners, first, last, shard, into)
@@ -127,7 +127,7 @@ class Shards:
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """Of a shard's states with numbers from `first` on, the number of the one at position `local`."""
+        """The number of a state: the state at position `local` among a shard's states with numbers from `first` on."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 New states are appended, so that the index of a state is its place in breadth-first order.
 
-An open-addressing hash table (checker/compile/hash_table.py) holds 32 bits of each state's hash, and its index. A match
+An open-addressing hash table (checker/compile/hash_table.py) holds each state's index and 32 bits of its hash. A match
 of these 32 bits is only a candidate: the full states are compared, so that no state is ever mistaken for another. The
 slot is given by the top bits of the hash. This keeps the table sorted enough to double it in one pass from left to
 right.
@@ -85,7 +85,7 @@ class BatchAddresses(NamedTuple):
 @dataclass(frozen=True)
 class Batch:
     """Successors that a kernel has written: packed states, predecessors, and numbers of steps. `kept` has the positions
-    of those to insert into the visited set, `hashes` their hashes."""
+    of the successors to insert into the visited set, `hashes` has the hashes of these successors."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -115,7 +115,7 @@ class RecentStates:
         self._address = self._entries.ctypes.data
 
     def sift(self, batch: Batch, size: int) -> int:
-        """Set `kept` to those of the first `size` successors that repeat no recent state; returns their number."""
+        """Of the first `size` successors, keep (`batch.kept`) those that repeat no recent state; returns how many."""
         at = batch.at
         sift = as_machine_code(hash_table.sift)
         return sift(at.states, self.words, size, self._address, self.mask, at.kept, at.hashes)
@@ -151,8 +151,8 @@ class VisitedSet:
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert the new states of a batch of `size` successors. Raises Full at the memory limit; the states that were
-        inserted before it stay."""
+        """Insert the new states of a batch of `size` successors. Raises Full at the memory limit; states
+        that were inserted before the error stay in the set."""
         self.insert(batch, 0, self.recent.sift(batch, size))
 
     def insert(self, batch: Batch, first: int, last: int) -> None:

@@ -99,8 +99,8 @@ def collect(
     words: Value,
     total: Words,
 ) -> None:
-    """Set, in each component's row of `total`, the bits of the requirements that its nodes first..last-1 meet, or the
-    steps from them that stay in the component. Nodes of component 0 do not count.
+    """Set bits in each component's row of `total`: the bit of each requirement that a node in first..last-1 of the
+    component meets, or a step from such a node to the same component. Nodes of component 0 do not count.
 
     Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
     component.

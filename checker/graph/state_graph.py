@@ -271,7 +271,7 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        """How an edge names a step: in a folded graph, by action number `kind`; otherwise, by step number `kind`."""
+        """Return the text for a step. `kind` is its action's number in a folded graph, otherwise the step's number."""
         if self.fold:
             return self.instance.model.actions[kind].name
         return self.instance.spell_step(self.instance.step(kind))
@@ -296,7 +296,7 @@ class _GraphBuilder:
         self.errs = self.errs or runner.careful is not None
 
     def judge(self) -> None:
-        """Record in nodes and edges how many of their states and steps each property fails in."""
+        """Record, for each property, in how many states of each node and how many steps of each edge it fails."""
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
@@ -341,11 +341,11 @@ class _GraphBuilder:
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """The names of the `always_possible` properties, if they have no verdict, as some states are not expanded."""
+        """The `always_possible` properties without a verdict: all if some state is not expanded, otherwise none."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     def judge_range(self) -> None:
-        """Record the violations of `in_range`: where a step, or evaluating a property, leaves a declared range."""
+        """Record the violations of `in_range`: where a step or the evaluation of a property leaves a declared range."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
@@ -359,7 +359,7 @@ class _GraphBuilder:
                     self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step], implicit: Sequence[Property] = ()) -> bool:
-        """Whether evaluating a property leaves a declared range: of states, if `steps` is empty, otherwise of steps."""
+        """Whether the evaluation of any property of steps (if `steps` is empty: of states) leaves a declared range."""
         properties = (prop for prop in (*self.instance.properties, *implicit) if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in properties)
 
@@ -488,7 +488,7 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
 
 
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
-    """Return the lines of a node's label: its number; of a folded node, the common values and number of its states."""
+    """Return the lines of a node's label: its number; for a folded node, the number and common values of its states."""
     if not drawn.fold:
         return [str(node.number)]
     values = [f"{name} {value}" for name, value in node.fields.items()]

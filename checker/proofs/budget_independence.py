@@ -27,7 +27,7 @@ dependent on the budget."""
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
-    """The names of the budgets above 0 on which a proof of `claims` does not depend; with a @constraint, none."""
+    """The names of the budgets above 0 on which a proof of `claims` does not depend; none if there is a @constraint."""
     if instance.model.constraints:
         return []
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
@@ -53,7 +53,7 @@ def _settings(routine: ir.Routine) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The result of `_compare_starts`, from the cache if possible: it needs an instance for each value of a budget."""
+    """The result of `_compare_starts`, which makes an instance for each value of a budget; cached if possible."""
     key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
     path = cache_folder() / "budgets" / f"{key}.json"
 

@@ -41,7 +41,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """A query whether a step can violate `claim`: whether all `demanded` literals and `broken` can be true together."""
+    """A query: can a step violate `claim`? A step can, if all literals `demanded` and `broken` can be true together."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -80,7 +80,7 @@ class BoundedSystem:
         return self.circuit.both(literals.holds, -literals.error)
 
     def after(self, literal: int) -> int:
-        """The literal for the state after a step that corresponds to `literal`, which is for the state before it."""
+        """Returns the literal that says of the state after a step what `literal` says of the state before the step."""
         literals = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return literals[literal] if literal > 0 else -literals[-literal]
 
@@ -107,7 +107,7 @@ class BoundedSystem:
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
     def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that the answer NO needs; for a large formula all of them, as finding these takes long."""
+        """The hypotheses that the answer NO needs. For a large formula, where the search takes long, all hypotheses."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
@@ -230,7 +230,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask the solver again for a counterexample, with numbers within the bounds; without one, for any."""
+        """Ask the solver for a counterexample within the bounds; if it finds no such counterexample, ask for any."""
         compare = self.abstraction.arithmetic.compare
         places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [

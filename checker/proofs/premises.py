@@ -57,7 +57,7 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts `found`. If proofs were tried, but `in_range` is not established, an open verdict on it is added."""
+    """The verdicts `found`, with an open verdict on `in_range` if proofs were tried without establishing `in_range`."""
     is_tried = any(verdict.proof is not None or verdict.is_unproved or verdict.is_unattempted for verdict in found)
     is_judged = any(verdict.prop is IN_RANGE for verdict in found)
     if not is_tried or is_judged or how_in_range(proofs, exploration) is not Established.OPEN:

@@ -1,7 +1,7 @@
 """The proof cache: results of the prover, stored under a digest of everything that they depend on.
 
-One of these is the version of Z3. It is read from the metadata of the installed package, because importing Z3 would
-take longer than reading the proofs.
+The results also depend on the version of Z3. It is read from the metadata of the installed package, because importing
+Z3 would take longer than reading the proofs.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; so far they were compared with at most SOME of them."""
+    """The proposed lemmas that are true in all initial states; so far, at most SOME initial states were examined."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -189,10 +189,11 @@ def _inductive(
 def _true_together(
     circuit: AndInverterGraph, solver: Solver, claimed: Sequence[tuple[Candidate, int]], *, are_assumed: bool
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas that the solver cannot make false. Raises UndecidedError.
+    """The greatest set of proposed lemmas in which the solver cannot make any lemma false. Raises UndecidedError.
 
-    Each lemma comes with a literal that is true if the lemma holds in the state in question. If `are_assumed`, all
-    remaining lemmas hold in the state before. Each answer YES makes some lemmas false, which are dropped together.
+    Each lemma comes with a literal that is true if the lemma holds in the examined state. With `are_assumed`, that is
+    the state after a step, and all remaining lemmas hold before the step. Each answer YES makes some lemmas false;
+    these are dropped together.
     """
     left = list(claimed)
     while left:
@@ -416,7 +417,7 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether the goals are worth proving: one is not `in_range`, or earlier proofs rest on `in_range`."""
+        """Whether proving the goals is worthwhile: a goal is not `in_range`, or earlier proofs rest on `in_range`."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:

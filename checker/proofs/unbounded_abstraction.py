@@ -106,7 +106,7 @@ class AbstractEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """Exclude the step if `literal`, which must be true here for values to stay in range, is false."""
+        """Exclude the step if `literal` is false, which means that a value leaves its declared range here."""
         super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
@@ -185,8 +185,8 @@ class AbstractEvaluator(Evaluator):
             frame.values, frame.branch, self.alive, self.read, self.error = values, branch, alive, read, error
         if fold.gathering is ir.Gathering.SUM:
             raise UnsupportedError(
-                f"{fold.span.place}: a proof for every length cannot sum over an open (unbounded) domain,"
-                f" as {frame.name} does"
+                f"{fold.span.place}: {frame.name} has a sum over an open (unbounded) domain, which a proof for every"
+                " length does not support"
             )
         if fold.default is not None:
             self.value(fold.default)
@@ -291,7 +291,7 @@ class AbstractEvaluator(Evaluator):
         keep: bool = False,
     ) -> Round:
         """Execute one iteration, in which the `targets` (cells and locals that the loop writes) have arbitrary values
-        at first. Then restore the state before the loop, except range errors and, with `keep`, a return from it."""
+        at first. Then restore the state before the loop, except range errors and (with `keep`) a return in the loop."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -433,8 +433,8 @@ class UnboundedAbstraction:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: a proof for every length cannot take a subset of an open"
-                    f" (unbounded) domain as an argument, as {function.name} does"
+                    f"{function.path}:{function.line}: {function.name} has an argument that is a subset of an open"
+                    " (unbounded) domain, which a proof for every length does not support"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])

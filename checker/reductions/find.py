@@ -1,9 +1,9 @@
 """Finds the reduction of a search: which elements can be exchanged, and which cells are dead.
 
-Two elements of a sort, a domain or several that share elements (checker/reductions/sorts.py), can be exchanged if no
-constant of the model names either of them, and if exchanging them maps the set of initial states to itself. The first
-condition makes the verdicts right, the second makes the count right: the sizes of the orbits of the visited states add
-up to the number of states without reduction.
+A sort is a domain, or several domains that share elements (checker/reductions/sorts.py). Two elements of a sort can be
+exchanged if no constant of the model names either of them, and if exchanging them maps the set of initial states to
+itself. The first condition makes the verdicts right, the second makes the count right: the sizes of the orbits of the
+visited states add up to the number of states without reduction.
 
 A cell is dead if it is written again before anything reads it. A search may set it to one value, because its own value
 decides nothing. All cells of a field are dead if nothing reads the field: no guard, no property, no index, no value of
@@ -36,7 +36,7 @@ from isrcheck.models.messages import LanguageError, UsageError
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
-    """What a search of this instance may clear: the cells that are dead, of fields that some step writes."""
+    """The dead cells that a search of this instance may clear; only fields that some step writes are considered."""
     reads = Reads(instance)
     dead = set(_never_read(reads))
     written = {use.field for uses in reads.actions for use in uses if use.is_write}
@@ -92,8 +92,8 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
 
 @dataclass(frozen=True)
 class Guard:
-    """A field (`layout`) and the field of its guard cells (`guard`). The guard cell of a cell has the indices that the
-    cell has at the positions `axes`."""
+    """A field (`layout`) and the field of its guard cells (`guard`). The indices of a cell's guard cell are the cell's
+    own indices at the positions `axes`."""
 
     reads: Reads
     layout: FieldLayout
@@ -106,8 +106,8 @@ class Guard:
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:
-        """Yield, for each guard cell, which cells of the field are dead with which of its values; `read` are the places
-        where the field is read."""
+        """Yield, for each guard cell, the cells of the field that it guards, and its values while these cells are dead;
+        `read` are the places where the field is read."""
         values = self.values(read)
         where = f"{self.guard.name} is {' or '.join(map(self.guard.spell, sorted(values)))}"
         cells = list(enumerate(self.layout.indices(), self.layout.offset))
@@ -118,7 +118,7 @@ class Guard:
                 yield Clearing(self.layout.name, pairs, where, position, tuple(sorted(values)))
 
     def values(self, read: Sequence[Use]) -> frozenset[int]:
-        """The values of a guard cell with which the cells that it guards are dead."""
+        """The values of a guard cell for which the cells that it guards are dead."""
         values = self.everything
         for use in read:
             indices = tuple(use.indices[axis] for axis in self.axes)
@@ -134,14 +134,14 @@ class Guard:
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
         """If `write` gives the guard cell a value outside `values`, and the action does not write the guarded cells
-        anew: those of `values` that the guard cell may have before. Otherwise empty."""
+        anew, returns the elements of `values` that the guard cell may have before the write. Otherwise none."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
         return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()
 
     def is_anew(self, use: Use, write: Use) -> bool:
-        """Whether `use` writes all cells that a guard cell guards, whenever `write` writes that guard cell."""
+        """Whether `use` writes all guarded cells of a guard cell, whenever `write` writes that guard cell."""
         if not use.is_write or use.field != self.layout.name or len(set(use.indices)) < len(use.indices):
             return False
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:

@@ -46,7 +46,7 @@ def symmetric_orders(fold: ir.Fold) -> Iterator[ir.Compare]:
 
 def _form_without(fold: ir.Fold, order: ir.Compare, pair: Forms) -> Any:
     """The normal form of a fold without the comparison `order`; `pair` are the forms of the two compared variables.
-    None if it has too many nodes."""
+    None if the normal form has too many nodes."""
     try:
         return _Normalization(order).form(fold, pair)
     except _TooLargeError:
@@ -122,8 +122,9 @@ class _Normalization:
     def several(
         self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
     ) -> tuple[Any, ...]:
-        """The normal form of an `and` or `or` of these parts. A part that is the same operator, as it stands or as the
-        body of a helper, is replaced by its operands; with `as_truth` all operands are sorted."""
+        """The normal form of an `and` or `or` of these parts. A part that has the same operator, or
+        that calls a helper whose body has the same operator, is replaced by the operands of that operator. With
+        `as_truth`, all operands are sorted."""
         operands: list[Any] = []
         for part in parts:
             form = self.form(part, forms, as_truth=as_truth)

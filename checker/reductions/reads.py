@@ -277,7 +277,7 @@ class _Reading:
         return into
 
     def sign(self, total: ir.Sum) -> int:
-        """1 if a sum only adds numbers known to be 0 or more to its first term, -1 if it subtracts such, else 0."""
+        """1 if a sum adds all terms after its first, -1 if it subtracts all; 0 if neither, or a term may be below 0."""
         terms = total.terms[1:]
         signs = {-1 if term.is_subtracted else 1 for term in terms}
         numbers = [self.determined.number(term.value) for term in terms]
@@ -293,7 +293,7 @@ class _Reading:
         return self.names.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
     def index(self, expression: ir.Expression) -> Any:
-        """Where an index or an argument comes from: a variable, a loop, or a state of the caller; None: elsewhere."""
+        """Where an index or an argument comes from: a variable, a loop, a state of the caller; None: anything else."""
         match expression:
             case ir.Local(variable):
                 return self.names.get(variable, variable)
@@ -302,7 +302,7 @@ class _Reading:
     # ------------------------------------------------------------------------------------------------------ facts
 
     def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
-        """The facts at this place and `facts`, without those of `facts` about fields that are already written."""
+        """The facts at this place, and the given `facts` except facts about fields that are already written."""
         joined = dict(self.facts)
         for place, values in facts:
             if place[1] not in self.written and None not in place[2]:

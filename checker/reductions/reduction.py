@@ -150,8 +150,8 @@ class Symmetry:
         return self._tables(self.permutations)
 
     def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """First, an array whose row p has the position to which permutation p moves each cell. Then, for each sort, an
-        array whose row p has the image of each element, and last that of NONE, which is -1."""
+        """Returns an array whose row p has the position to which permutation p moves each cell; and, for each sort, an
+        array whose row p has the image of each element, followed by the image of NONE, which is -1."""
         positions = {(cell.field, cell.indices): cell.position for cell in self.cells}
 
         def moved(cell: Cell, images: Permutation) -> int:
@@ -163,7 +163,7 @@ class Symmetry:
         return np.array(places, np.int64).reshape(len(several), len(self.cells)), tables
 
     def step(self, instance: Instance, number: int, images: Permutation) -> int:
-        """The number of the step that a permutation makes of step `number`: each argument is replaced by its image."""
+        """The number of the step that results when each argument of step `number` is replaced by its image."""
         step = instance.step(number)
         ordinals = []
         for ordinal, (sort, is_subset) in zip(step.ordinals, self.arguments[step.action_index], strict=True):

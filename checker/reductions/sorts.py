@@ -114,8 +114,8 @@ def _is_sum(those: Sequence[Use]) -> bool:
 
 
 def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
-    """Whether a loop's body changes a local in only one of these ways, and does not read it otherwise: it adds to it,
-    lowers it (`x = min(x, e)`), raises it, or assigns one constant to it."""
+    """Whether a loop's body changes a local in exactly one of these ways, and does not read it anywhere else: adding to
+    the local, lowering the local (`x = min(x, e)`), raising it, or assigning one constant."""
     ways: list[Any] = []
     reads = 0
     for node in visit(loop.body):
@@ -143,7 +143,7 @@ def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True)
 class Sort:
-    """Domains that share their elements: their number `size`, and those (`fixed`) that every permutation must keep."""
+    """Domains that share their `size` elements; every permutation must keep the elements in `fixed`."""
 
     domains: tuple[type[Domain], ...]
     size: int
@@ -199,7 +199,7 @@ class Sorts:
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
-        """Whether the end of a range is a constant, the size of a domain, or a bound, and so known to a kernel."""
+        """Whether the end of a range is a constant, the size of a domain, or a bound, which a kernel knows."""
         match end:
             case ir.Setting(entry):
                 return self.instance.model.entries[entry].is_bound

@@ -200,5 +200,5 @@ class ReportContent:
 
 
 def unfinished(command: str, code: int) -> ReportContent:
-    """Return the report that stands in the folder while `check` runs: it says that there are no results yet."""
+    """Return the report that the folder has while `check` runs, which says that there are no results yet."""
     return ReportContent("check", Grid((), (), ()), (), command=command, code=code)

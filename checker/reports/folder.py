@@ -34,9 +34,9 @@ REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, fol
 
 
 def begin(options: Options) -> str:
-    """Put a report into its folder that says that `check` has not finished; returns an empty text. Raises UsageError if
-    the folder has files that isrcheck did not write, or cannot be written. But if only disk space is missing, and the
-    command can answer without a report, returns the reason why there will be no report."""
+    """Write a report which says that `check` has not finished; returns an empty text. Raises UsageError if the folder
+    has files that isrcheck did not write, or if the folder cannot be written. But if only disk space is missing, and
+    the command can answer without a report, returns the reason why there will be no report."""
     folder = options.own["report"]
     try:
         REPORT.refuse_strangers(folder)

@@ -43,8 +43,8 @@ MATRIX = "every generation against every property"
 
 
 def content_of(result: object, *, strict: bool) -> ReportContent:
-    """Return the content of the report on the result of a command, but not the command and its output. With `strict`,
-    PERMITTED is a failure. Raises UsageError if a trace file cannot be read."""
+    """Return the content of the report on the result of a command, except the fields about the command and its output.
+    With `strict`, PERMITTED is a failure. Raises UsageError if a trace file cannot be read."""
     match result:
         case Run():
             return _of_run(result, strict=strict)
@@ -75,7 +75,7 @@ def _of_run(run: Run, *, strict: bool) -> ReportContent:
 
 
 def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
-    """The report on a simulation. Random walks that found no violation count as an error, as they prove nothing."""
+    """The report on a simulation. Random walks that find no violation prove nothing, and count as an error."""
     instance = run.simulation.instance
     judged = _judged_of(run.verdicts, run.traces, instance.model, strict=strict)
     rows = [GridRow((name_of(result.verdict.prop),), (result, first_sentence(result.verdict))) for result in judged]
@@ -88,7 +88,8 @@ def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
 def _search_of(
     name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda verdict: verdict.text
 ) -> SearchReport:
-    """Return the report on a search, an error if undecided or interrupted; `spell` makes the cell text of a verdict."""
+    """Return the report on a search. If the search is undecided or interrupted, it counts as an error. `spell` returns
+    the text of a verdict in the table."""
     model = run.exploration.instance.model
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
@@ -99,7 +100,7 @@ def _search_of(
 
 
 def _why(run: Run) -> str:
-    """Return why a search, the comparison of it with Z3, or its proofs were cut short; empty if none of them was."""
+    """Return why a search, its comparison with Z3, or its proofs were cut short; empty if nothing was cut short."""
     parts = (part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving))
     stopped = [run.exploration.stopped, *parts]
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)

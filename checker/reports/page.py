@@ -209,7 +209,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
 
 
 def _totals(search: SearchReport, run: Run) -> Iterator[Element]:
-    """Yield the counts of a search, as the command prints them, and the `sometimes` properties not reached."""
+    """Yield the counts of a search, as the command prints them, and then the unreached `sometimes` properties."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:

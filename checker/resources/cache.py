@@ -4,11 +4,12 @@ A cache file has the path `cache_folder() / KIND / NAME`. Its content is returne
 under this name.
 
 Compiled kernels are run as native code. Therefore a file is read only if the file and its folders belong to this user
-and nobody else can write to them. A file is opened before its owner is checked, so that the checked file is also read.
+and nobody else can write to them. A file is opened before its owner is checked, so the checked file is the file that
+is read.
 
 The digest of the checker (`engine_digest`) is SHA-256 over the source of every module that a result can depend on, and
-over the version SEMANTICS. It includes all modules of the checker and of the modelling language, so that none is
-forgotten. It leaves out the models that come with isrcheck, since each has a digest of its own.
+over the version SEMANTICS. It includes all modules of the checker and of the modelling language, so that no module
+is forgotten. It leaves out the models that come with isrcheck, since each model has a digest of its own.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file; or else of `make`, which is then written to the file if possible and `is_whole`."""
+    """The content of a cache file, or else what `make` returns, written to the file if possible and `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()
@@ -116,7 +117,7 @@ def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], b
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """The digest of a file's name and content; with the name, a file's content is never accepted under another name."""
+    """The digest of a file's name and content. It has the name, so no content is accepted under another name."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
 
 

@@ -34,7 +34,7 @@ STATM = Path("/proc/self/statm")
 
 
 def machine_memory(root: Path = Path("/")) -> int:
-    """The bytes of memory that this process may use: those of the machine, or the smallest limit of its cgroups."""
+    """The bytes of memory that this process may use: the machine's memory, but at most the smallest cgroup limit."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([whole, *_limits(root)])
 
@@ -305,12 +305,12 @@ class Memory:
 
     @classmethod
     def lift(cls) -> None:
-        """Remove the limit: a command that has ended must not limit later ones in the same process."""
+        """Remove the limit: a command that has ended must not limit later commands in the same process."""
         cls.most = cls.most_resident = float("inf")
 
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
-        """Whether the limit is reached, or would be with `more` additional bytes."""
+        """Whether the limit is reached, or would be reached with `more` additional bytes."""
         import z3  # here, because Memory is also limited where there are no queries, and the import takes long
 
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
@@ -325,7 +325,7 @@ class Interrupts:
 
     @classmethod
     def listen(cls, interrupts: Sequence[int]) -> None:
-        """Use this list: Ctrl-C was pressed if it has an entry."""
+        """Use the list `interrupts`. If it has an entry, Ctrl-C was pressed."""
         cls.seen = interrupts
 
 
@@ -341,7 +341,7 @@ class FormulaBudget:
         self._steps = 0
 
     def look(self, more: int = 0) -> None:
-        """Raise UndecidedError if the budget is used up, or would be with `more` additional bytes."""
+        """Raise UndecidedError if the budget is used up, or would be used up with `more` additional bytes."""
         if time.monotonic() >= self.deadline:
             raise UndecidedError(Answer.SECONDS)
         if Memory.is_full(more):

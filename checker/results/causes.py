@@ -32,7 +32,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class DistinctCauses:
-    """Why one property is violated (or fails with permission): a counterexample for each distinct cause."""
+    """Why one property is violated (or has permitted failures): a counterexample for each distinct cause."""
 
     prop: Property
     word: Word

@@ -35,7 +35,7 @@ class StepPath:
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """A key that sorts paths by length, and those of equal length by initial state and steps."""
+        """A key that sorts paths by length, and paths of equal length by initial state and steps."""
         return self.depth, self.initial, self.steps
 
 
@@ -57,8 +57,9 @@ class Findings:
     `count_all` the counts cover the whole search, otherwise the levels up to the level that decided the property.
 
     For `always_possible`, `found` counts stuck states, from which no path leads to a state in which the property is
-    true; `permitted` counts those in which the failure is permitted. For a liveness property, `found` and `permitted`
-    count the states that a behaviour which violates it can repeat for ever. `unjudged` says why there is no result.
+    true; `permitted` counts stuck states in which the failure is permitted. For a liveness property, `found` and
+    `permitted` count the states that can be repeated for ever by a behaviour that violates the property. `unjudged`
+    says why there is no result.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -149,7 +150,7 @@ class Exploration:
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking; fields that `Exploration` has, too, mean the same as there."""
+    """The result of bounded model checking. A field with the same name as in `Exploration` has the same meaning."""
 
     instance: Instance
     limits: Limits
@@ -173,7 +174,7 @@ class BmcResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search; fields that `Exploration` has, too, mean the same as there."""
+    """A progress report of a running search. A field with the same name as in `Exploration` has the same meaning."""
 
     seconds: float
     depth: int

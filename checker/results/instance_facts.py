@@ -84,7 +84,7 @@ def faults_of(instance: Instance) -> dict[str, int]:
 
 
 def faults_line(*instances: Instance) -> str:
-    """Return the faults that instances of one model consider, with their budgets, and then those with budget 0."""
+    """Return the faults that instances of one model consider, with their budgets, and then the faults with budget 0."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"
@@ -92,7 +92,7 @@ def faults_line(*instances: Instance) -> str:
     considered = [f"{spaced(name)} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
 
     def can_have(instance: Instance, fault: str) -> bool:
-        """Whether the instance could have a budget above 0 for this fault; some protocols refuse it."""
+        """Whether the instance could have a budget above 0 for this fault; some protocols refuse the fault."""
         values = dict(instance.configuration.items()) | {fault: 1}
         with suppress(UsageError):
             return bool(instance.model.instance(instance.protocol.name, values))
@@ -147,7 +147,7 @@ def disabled_actions(instance: Instance) -> frozenset[int]:
 
 
 def _false_from_the_start(instance: Instance, routine: ir.Routine) -> Iterator[ir.Expression]:
-    """Yield those guards of an action that read only the state (no argument) and are false in every initial state."""
+    """Yield the guards of an action that read only the state (no argument) and are false in every initial state."""
     (state,) = routine.states
     for statement in routine.body:
         if not isinstance(statement, ir.Require) or variables(statement.condition) - {state}:

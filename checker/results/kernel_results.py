@@ -6,9 +6,9 @@ Out: `KernelResults`, for running a kernel; byte offsets, for building its code.
 The array is a table with three columns: a count, and the first state and step that were counted. Each property has a
 row for each kind of result (`EntryKind`), and then the same rows again for successors outside the model's constraint,
 in which properties are evaluated although they are not kept. The implicit property `deadlock` follows the declared
-ones: its number is their count. After these come three rows: for steps that leave a declared range; for steps that lead
-outside the constraint; and for the status, which is the state at which the kernel stopped, the number of successors
-that it made, and whether the model left a declared range there.
+properties, which have the numbers from 0 on. After the properties come three rows: for steps that leave a declared
+range; for steps that lead outside the constraint; and for the status, which is the state at which the kernel stopped,
+the number of successors that it made, and whether the model left a declared range there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
 
 
 class EntryKind(IntEnum):
-    """The kinds of results for a property: violations (or states that reach it), permitted failures, range errors."""
+    """Kinds of results: violations (for `sometimes`: states in which it is true), permitted failures, range errors."""
 
     FOUND = 0
     PERMITTED = 1
@@ -44,8 +44,8 @@ PREMISE = 4
 
 
 def judgement(kind: EntryKind) -> int:
-    """The number that a kernel writes for a state with this kind of result, for properties that need every reachable
-    state; for a state without a result it writes 0."""
+    """For a property that needs every reachable state, the number that a kernel writes for a state with this kind of
+    result. For a state without a result, a kernel writes 0."""
     return 1 + kind
 
 
@@ -139,7 +139,7 @@ class KernelResults:
         return sum(entry.count for entry in self.entries(number, kind))
 
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
-        """The lowest number of a state with a FOUND result for one of the properties `numbers`; None without one."""
+        """The lowest number of a state with a FOUND result for a property in `numbers`; None if no state has one."""
         rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
         states = rows[rows[:, 0] > 0, 1]
         return int(states.min()) if len(states) else None
@@ -177,7 +177,7 @@ class KernelResults:
 
     @property
     def error_count(self) -> int:
-        """How often a step, or evaluating a property, left a declared range."""
+        """How often a step, or the evaluation of a property, left a declared range."""
         of_properties = self._table[EntryKind.ERRED : self._of_steps : KINDS, 0]
         return int(of_properties.sum() + self._table[self._of_steps, 0])
 
@@ -191,7 +191,7 @@ class KernelResults:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
-        """Set the count to 0 in each row whose first state `is_unknown`."""
+        """Set a row's count to 0 if `is_unknown` is true for the row's first state."""
         for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0
@@ -199,7 +199,7 @@ class KernelResults:
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
         """Add the counts `other`, whose states have other numbers; `number_of` maps them to the numbers used here.
 
-        Of the first states of two rows, the one with the smaller number is kept.
+        Where two rows have different first states, the state with the smaller number is kept.
         """
         for row in np.flatnonzero(other._table[:-1, 0]):
             own, further = self._entry(row), other._entry(row)

@@ -15,8 +15,8 @@ from isrcheck.models.language.model import Property, Step
 class CounterexampleToInduction:
     """A state in which every hypothesis holds, a step, and the state after it, in which the property `claim` fails.
 
-    `says` describes the step in words. If the step is one of the unbounded abstraction, `step` is None, and so are the
-    cells that the abstraction lacks.
+    `says` describes the step in words. If the counterexample comes from the unbounded abstraction, `step` is None, and
+    cells that the abstraction lacks are None.
     """
 
     claim: str
@@ -30,10 +30,10 @@ class CounterexampleToInduction:
 class Proof:
     """A proof that a property holds at every depth.
 
-    `lemmas` names the lemmas and the other properties that the proof uses. If `every_length`, it covers all values of
-    the bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction,
-    which for k > 1 is over paths that visit no state twice. Every proof assumes that steps stay in range: `premise` is
-    the proof of this assumption, or None if an exhaustive search has shown it.
+    `lemmas` names the lemmas and the other properties that the proof uses. If `every_length`, the proof covers all
+    values of the bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a
+    k-induction; for k > 1, the induction considers only paths that visit no state twice. Every proof assumes that steps
+    stay in range: `premise` is the proof of this assumption, or None if an exhaustive search has shown it.
     """
 
     prop: Property
@@ -90,7 +90,7 @@ class Proofs:
 
 
 class Phase(Enum):
-    """The phases of proving, in order; each looks for another kind of proof."""
+    """The phases of proving, in order; each phase looks for a different kind of proof."""
 
     EVERY_LENGTH = "every length"
     WITHIN_BOUNDS = "within bounds"

@@ -48,12 +48,12 @@ class Part:
 
     @property
     def stopped(self) -> str | None:
-        """Why the engine ended early; None if it did not."""
+        """Why the engine ended early; None if it did not end early."""
         return None
 
     @property
     def lost(self) -> str:
-        """The message about a failure of the engine that cost part of the results; empty if there was none."""
+        """The message about a failure of the engine that cost part of the results; empty if the engine did not fail."""
         return ""
 
     @property
@@ -151,7 +151,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Z3Agreement(Part):
-    """What `--engine all` adds: Z3's result for the same instance, which agrees with the search as far as both went."""
+    """What `--engine all` adds: Z3's result for the instance. To the depth that both engines reached, they agree."""
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
@@ -161,7 +161,7 @@ class Z3Agreement(Part):
 
     @property
     def stopped(self) -> str | None:
-        """Why Z3 ended early; None if it did not."""
+        """Why Z3 ended early; None if it did not end early."""
         return self.result.stopped
 
     def lines(self, run: Run, /) -> list[str]:
@@ -182,7 +182,7 @@ class Z3Agreement(Part):
         return f"the engines agree on every property to depth {depth}{left}"
 
     def undecided(self, _run: Run, /) -> str:
-        """Why Z3 was cut short, and how far it got; empty if it was not."""
+        """Why Z3 was cut short, and to which depth the engines agree; empty if Z3 was not cut short."""
         if self.result.is_complete:
             return ""
         judged = self.result.judged

@@ -37,8 +37,8 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
 def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]:
     """Return a table as lines of at most `widest` characters, if possible: as several tables, one below the other.
 
-    Every table begins with the first column of `rows`, and has some of the other columns. Rows in which these hold only
-    the text `absent` are left out of it. An empty line separates two tables.
+    Every table begins with the first column of `rows`, and has some of the other columns. It leaves out the rows that
+    have only the text `absent` in these other columns. An empty line separates two tables.
     """
     names, *columns = zip(*rows, strict=True)
     lines: list[str] = []
@@ -86,7 +86,7 @@ def human_bytes(count: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "", later: str = "    ") -> list[str]:
-    """Return a paragraph as lines of at most `width` characters; those after the first begin with `later`."""
+    """Return a paragraph as lines of at most `width` characters; all lines after the first begin with `later`."""
     return textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )

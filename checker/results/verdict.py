@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def failing_paths(self) -> list[tuple[str, StepPath, str]]:
-        """The paths that show how the property fails: the name of each, the path, and what it shows."""
+        """The paths that show how the property fails: for each path a name, the path, and the verdict that it shows."""
         name, paths = self.prop.name, []
         if self.word is Word.VIOLATED and self.path is not None:
             paths.append((name, self.path, Word.VIOLATED.value))
@@ -110,8 +110,9 @@ class Verdict:
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    The verdicts on the implicit properties `deadlock` and `in_range` come last, and only if these are violated; that on
-    `in_range` has a note about the error. Raises AssertionError if the reference semantics does not confirm the error.
+    The verdicts on the implicit properties `deadlock` and `in_range` come last, and only if these are violated; the
+    verdict on `in_range` has a note about the error. Raises AssertionError if the reference semantics does not confirm
+    the error.
     """
     judged = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     ends = exploration.findings.get(DEADLOCK.name, Findings())
@@ -156,8 +157,8 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """The explorer's verdict if Z3 stopped early, at depth `judged`, for the reason `stopped`: UNDECIDED in place of
-    HOLDS, NO VIOLATION and NOT REACHED, if Z3 judges the property; all other verdicts stay."""
+    """Returns the verdict of a run in which Z3 stopped early, at depth `judged`, for the reason `stopped`. If Z3 judges
+    the property, UNDECIDED replaces the explorer's HOLDS, NO VIOLATION and NOT REACHED; other verdicts stay."""
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
@@ -203,7 +204,7 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
 
 
 def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
-    """The gravest of several verdicts; at best UNDECIDED if the search was cut short (not `is_complete`)."""
+    """The gravest of several verdicts. If the search was cut short (not `is_complete`), UNDECIDED is one of them."""
     words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged
@@ -215,8 +216,8 @@ def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
 
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
-    """The exit code for the overall verdict `word` on the properties `found`; with `strict`, permitted failures count
-    as violations."""
+    """The exit code for the overall verdict `word` and the verdicts `found` on the properties. With `strict`, permitted
+    failures count as violations."""
     found = list(found)
     failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
     props = [verdict.prop for verdict in found if verdict.word in failing]

@@ -37,7 +37,7 @@ class ComparedAnswer(Answer, Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """The answer to a row of numbers: those that the searches found (`ours`) and those recorded, as text by name."""
+    """The answer to a row of numbers: the searches' numbers (`ours`) and the `recorded` numbers, as text by name."""
 
     ours: Mapping[str, str]
     recorded: Mapping[str, str]

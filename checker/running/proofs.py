@@ -54,7 +54,7 @@ class Proving(Part):
 
     @property
     def stopped(self) -> str | None:
-        """Why the proofs were cut short; None if they were not."""
+        """Why the proofs were cut short; None if they were not cut short."""
         return self.proofs.stopped
 
     @property
@@ -63,7 +63,7 @@ class Proving(Part):
         return self.stopped is not None
 
     def undecided(self, run: Run, /) -> str:
-        """The text of the verdict line if the proofs were cut short; empty if not, or if a verdict is UNDECIDED."""
+        """The text of the verdict line if the proofs were cut short and no verdict is UNDECIDED; otherwise empty."""
         if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
             return ""
         why = WHY_STOPPED.get(self.stopped, "")
@@ -237,7 +237,7 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
 
 
 def key_of(attempt: Attempt) -> str:
-    """Return a text that identifies an attempt: the property, with " for every length" if it was for every length."""
+    """Return a text that identifies an attempt: the property, then " for every length" if `attempt.every_length`."""
     return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
 
 

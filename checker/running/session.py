@@ -170,7 +170,7 @@ class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
     With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
-    `progress_line` returns a progress line that begins with the given text. `seen` has an entry after Ctrl-C.
+    `progress_line` returns a progress line that begins with the given text. Ctrl-C adds an entry to `seen`.
     """
 
     def __init__(
@@ -292,8 +292,8 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, clearing only dead cells that make states equal; and a remark for a report, if the
-        declared symmetry cannot be used."""
+        """The reduction of a search, which clears dead cells only where this makes states equal; and, for a report, why
+        the declared symmetry cannot be used (empty: it is used)."""
         reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
@@ -404,7 +404,7 @@ class SearchSession:
         return _judged(bmc_result, target, _command(target, instance, self.limits, " --engine z3"), traces)
 
     def compare_with_z3(self, run: Run) -> Run:
-        """Check a run's instance with Z3, too; return the run with both. Raises AssertionError if they disagree."""
+        """Check a run's instance with Z3; return the run with both results. Raises AssertionError if they disagree."""
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run

@@ -95,14 +95,14 @@ def simulated(
 
 
 def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
-    """The exit code of a simulation: that of a search with the same failures; without failures, that of UNDECIDED."""
+    """The exit code of a simulation: the code of a search with the same failures, or of UNDECIDED without failures."""
     failures = (Word.VIOLATED, Word.PERMITTED) if strict else (Word.VIOLATED,)
     failing = [verdict for verdict in result.verdicts if verdict.word in failures]
     return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
 
 
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the typed weights other than 1, by action. Raises UsageError for an unknown action, or two weights."""
+    """Return the typed weights except 1, by action. Raises UsageError if an action is unknown or has two weights."""
     names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:
@@ -116,7 +116,7 @@ def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str
 def _shorten(
     simulation: Simulation, kernel: Kernel, session: SearchSession, tell: Callable[[str, float], None]
 ) -> dict[str, int]:
-    """Shorten the paths to failures in place; return, by property, the length before. Raises KeyboardInterrupt."""
+    """Shorten the paths to failures in place; return their earlier lengths by property. Raises KeyboardInterrupt."""
     instance = simulation.instance
     depths: dict[str, int] = {}
     props = {prop.name: prop for prop in (*instance.properties, DEADLOCK, IN_RANGE)}
@@ -189,7 +189,7 @@ def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
 
 
 def _value_lines(simulation: Simulation) -> list[str]:
-    """Return a line for each field that had not all declared values in the walks, and one that names the others."""
+    """Return a line for each field of which the walks missed a declared value, and a line with all other fields."""
     every = [name for name, values in simulation.values.items() if not values.missing]
     rows = [
         [name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)]

@@ -43,7 +43,7 @@ class TraceWriter:
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
         """Write a trace for every violation and permitted failure; returns the files by property. The traces name
-        `command` as the command that found them, or without it the shortest search that finds the failure."""
+        `command` as the command that found them; if it is empty, the shortest search that finds the failure."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
@@ -65,7 +65,7 @@ class TraceWriter:
             return None
 
     def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
-        """Write a trace for every cause, unless it is one of `files`, written before; returns the causes with files."""
+        """Write a trace for every cause, unless `files` has the trace already; returns the causes with their files."""
         there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
         examples = []
         for example in different.found:
@@ -77,7 +77,7 @@ class TraceWriter:
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
         """Write a trace for every CTI whose state has all cells; find out which of these states the search reached, and
-        in which reached states lemmas are false. Returns the proofs with all this."""
+        in which reached states lemmas are false. Returns the proofs with these traces and findings."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
