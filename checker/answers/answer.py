@@ -414,8 +414,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer about the searched generation: the cluster's own, or the nearest modelled generation.
-        """
+        """The kind of the answer about the searched generation: that of the cluster, or the nearest with a model."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
