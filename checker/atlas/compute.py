@@ -64,8 +64,7 @@ class Computing:
     """Answers cells from a file of results; searches for missing results, and adds them to the file."""
 
     def __init__(self, path: Path, results: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
-        """`results` are the known results; `search` makes a missing search, whose result is added to the file `path`.
-        """
+        """`results` are known; `search` makes a missing search, whose result is added to the file `path`."""
         self.results = dict(results)
         self.path, self.search = path, search
 

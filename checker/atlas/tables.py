@@ -199,8 +199,7 @@ def sheet_of(question: Question) -> Kind:
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:
-    """Whether a case belongs in a table: Kafka accepts its settings, can acknowledge a write, and any retries resend.
-    """
+    """Whether a table has a case: Kafka accepts its settings, can acknowledge a write, and any retries can resend."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if kind is not PRODUCERS:

@@ -144,7 +144,7 @@ def version_of_inter_broker_protocol(text: str) -> Version:
     version = _complete(text)
     last = version_of_binaries(LAST_WITH_ZOOKEEPER)
     if version.is_newer_than(last):
-        raise ValueError(f"{text} is no version of the inter-broker protocol, which ends with {last}; write {last}")
+        raise ValueError(f"{text} is no version of the inter-broker protocol; the last one is {last}: write {last}")
     return version
 
 

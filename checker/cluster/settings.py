@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with its meaning in words, to which a remark of the setting is appended."""
+        """Return the setting with its meaning in words, to which the remark on the setting (if any) is appended."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -117,7 +117,7 @@ class GivenSetting:
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The `Setting` with this value, key and source; a remark is its meaning so far (see `Setting.means`)."""
+        """The `Setting` with this value, key and source; its meaning is the remark so far (see `Setting.means`)."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -127,7 +127,7 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 class Settings:
     """All given settings of a cluster. Raises PropertiesError if two settings contradict each other. `controllers` are
-    the files of processes that are controllers, `brokers_alone` those whose process.roles is only broker."""
+    the files of processes that are controllers, `brokers_alone` the files in which process.roles is only broker."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether brokers or clients may differ in a key: it is their own (client.id), or no answer depends on it."""
+        """Whether brokers or clients may differ in a key: in client.id and such keys, or if no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
